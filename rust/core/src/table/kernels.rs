@@ -8,7 +8,6 @@
 
 use super::hash::RowHashes;
 use super::hash_batch;
-use crate::schedule::Cursor;
 use crate::{Result, memory};
 use zeroize::Zeroize;
 
@@ -101,9 +100,13 @@ impl Places {
         Ok(())
     }
 
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Fills the places of at most [`CHUNK`] items; each row is [`CHUNK`] long.
     #[inline]
-    fn fill(&mut self, locate: &impl Locate, items: &[u64]) -> &[u32] {
+    pub(super) fn fill(&mut self, locate: &impl Locate, items: &[u64]) -> &[u32] {
         for (row, out) in self.places.chunks_exact_mut(CHUNK).enumerate() {
             locate.places(row, self.depth, items, &mut out[..items.len()]);
         }
@@ -221,7 +224,7 @@ impl<W: EventWeights> Events<'_, W> {
     }
 
     #[inline]
-    fn chunks(self) -> impl Iterator<Item = Self> {
+    pub(super) fn chunks(self) -> impl Iterator<Item = Self> {
         let length = self.items.len();
         let starts = (0..length).step_by(CHUNK);
         starts.map(move |start| self.slice(start, length.min(start + CHUNK)))
@@ -245,6 +248,8 @@ macro_rules! with_depth {
     };
 }
 
+pub(super) use with_depth;
+
 /// Adds events to `cells`.
 pub(crate) fn add_all<C: Counter, L: Locate, W: EventWeights>(
     places: &mut Places,
@@ -264,7 +269,7 @@ pub(crate) fn add_all<C: Counter, L: Locate, W: EventWeights>(
 
 /// Adds the events from `start` to `end` of a chunk.
 #[inline]
-fn add_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
+pub(super) fn add_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
     depth: usize,
     cells: &mut [C],
     places: &[u32],
@@ -299,28 +304,26 @@ fn add_rows<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
     }
 }
 
-/// Adds the event at a position of a chunk.
 #[inline]
-fn add_event<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
-    cells: &mut [C],
-    places: &[u32],
-    chunk: Events<'_, W>,
-    position: usize,
-) {
-    let weight = chunk.weights.weight(position);
-    for row in 0..DEPTH {
-        add_place::<C, L>(cells, places[row * CHUNK + position], weight);
+fn add_place<C: Counter, L: Locate>(cells: &mut [C], place: u32, weight: u64) {
+    let (cell, negative) = cell_of::<L>(place);
+    cells[cell].add_signed(weight, negative);
+}
+
+/// The cell of a place, and its sign: all ones for -1, zero for +1.
+#[inline]
+pub(super) fn cell_of<L: Locate>(place: u32) -> (usize, i64) {
+    if L::SIGNED {
+        (place as usize >> 1, -i64::from(place & 1))
+    } else {
+        (place as usize, 0)
     }
 }
 
+/// The first place of a cell, or a number of places.
 #[inline]
-fn add_place<C: Counter, L: Locate>(cells: &mut [C], place: u32, weight: u64) {
-    if L::SIGNED {
-        let negative = -i64::from(place & 1);
-        cells[place as usize >> 1].add_signed(weight, negative);
-    } else {
-        cells[place as usize].add_signed(weight, 0);
-    }
+pub(super) fn doubled<L: Locate>(cells: usize) -> usize {
+    cells << usize::from(L::SIGNED)
 }
 
 /// Adds one event to `cells`.
@@ -335,63 +338,6 @@ pub(crate) fn add_one<C: Counter>(
     for row in 0..depth {
         let (column, negative) = locate.locate(row, item);
         cells[column * depth + row].add_signed(weight, negative);
-    }
-}
-
-/// Adds events to the pending cells, and executes every push that falls due after an event.
-pub(crate) fn add_and_push<C: Counter, L: Locate, W: EventWeights>(
-    places: &mut Places,
-    [published, pending]: [&mut [C]; 2],
-    locate: &L,
-    events: Events<'_, W>,
-    first_step: u64,
-    cursor: &mut Cursor,
-) {
-    for chunk in events.chunks() {
-        let depth = places.depth;
-        let places = places.fill(locate, chunk.items);
-        with_depth!(
-            depth,
-            add_and_push_places::<C, L, W>(
-                depth,
-                [&mut *published, &mut *pending],
-                places,
-                chunk,
-                first_step + chunk.offset,
-                cursor
-            )
-        );
-    }
-}
-
-#[inline]
-fn add_and_push_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
-    depth: usize,
-    [published, pending]: [&mut [C]; 2],
-    places: &[u32],
-    chunk: Events<'_, W>,
-    first_step: u64,
-    cursor: &mut Cursor,
-) {
-    let depth = if DEPTH == 0 { depth } else { DEPTH };
-    let mut start = 0;
-    while start < chunk.items.len() {
-        // The events up to and including the one at whose step the next push falls due.
-        let due = cursor.next_step() - (first_step + start as u64);
-        let run = due
-            .saturating_add(1)
-            .min((chunk.items.len() - start) as u64);
-        let end = start + run as usize;
-        if DEPTH > 0 && run == 1 {
-            // Usual in a round robin: preparing a run would cost more than the event.
-            add_event::<C, L, W, DEPTH>(pending, places, chunk, start);
-        } else {
-            add_places::<C, L, W, DEPTH>(depth, pending, places, chunk, start, end);
-        }
-        while first_step + end as u64 - 1 == cursor.next_step() {
-            push(depth, published, pending, cursor.advance() as usize);
-        }
-        start = end;
     }
 }
 

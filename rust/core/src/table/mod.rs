@@ -11,13 +11,13 @@ pub(crate) mod ingest;
 pub mod item_list;
 pub mod items;
 pub(crate) mod kernels;
+mod pushes;
 
 use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::schedule::Cursor;
 use crate::{Result, memory};
-use kernels::{
-    Counter, EventWeights, Events, Locate, Places, add_all, add_and_push, add_one, push, sum,
-};
+use kernels::{Counter, EventWeights, Events, Locate, Places, add_all, add_one, push, sum};
+use pushes::add_and_push;
 use zeroize::Zeroize;
 
 /// Counts up to this bound fit narrow counters with a factor of two to spare.

@@ -1,0 +1,232 @@
+//! Adding the events of a chunk with the pushes that fall due among them.
+//!
+//! In a wide table every addition waits for memory: additions overlap only if nothing is between
+//! them. So all events of a run are added first, then a run of columns is pushed, front to back.
+//! An event that came after the push of its column was moved with it, and is moved back: few are,
+//! because a run of pushes is a small part of the columns. Cost of an event: one addition per row,
+//! and a comparison; of a push: `depth` additions.
+
+use super::kernels::{CHUNK, Counter, EventWeights, Events, Locate, Places, add_places};
+use super::kernels::{cell_of, doubled, with_depth};
+use crate::schedule::Cursor;
+use std::ops::Range;
+
+/// Part of the columns that are pushed together at most: one in this many.
+const PART: usize = 16;
+/// And these at least: a run has a cost of its own.
+const FEWEST: usize = 16;
+/// Places that are compared together.
+const TOGETHER: usize = 32;
+
+/// Adds events to the pending cells, and executes every push that falls due after an event.
+pub(crate) fn add_and_push<C: Counter, L: Locate, W: EventWeights>(
+    places: &mut Places,
+    [published, pending]: [&mut [C]; 2],
+    locate: &L,
+    events: Events<'_, W>,
+    first_step: u64,
+    cursor: &mut Cursor,
+) {
+    let mut run = Run::of(cursor.width());
+    for chunk in events.chunks() {
+        let (depth, number) = (places.depth(), chunk.items.len());
+        let places = places.fill(locate, chunk.items);
+        let (first_step, mut start) = (first_step + chunk.offset, 0);
+        while run.take(cursor, start..number, first_step) {
+            let end = run.end;
+            with_depth!(
+                depth,
+                add_places::<C, L, W>(depth, pending, places, chunk, start, end)
+            );
+            run.push(depth, published, pending);
+            run.return_late::<C, L, W>([&mut *published, &mut *pending], places, chunk, start);
+            start = end;
+        }
+    }
+}
+
+/// Pushes of neighbouring columns, and the events up to the last of them.
+struct Run {
+    most: usize,
+    columns: Range<usize>,
+    /// For each column, the event in the chunk after which it is pushed.
+    after: [u16; CHUNK],
+    /// The end of the events.
+    end: usize,
+}
+
+impl Run {
+    fn of(width: u32) -> Self {
+        Self {
+            most: (width as usize / PART).clamp(FEWEST, CHUNK),
+            columns: 0..0,
+            after: [0; CHUNK],
+            end: 0,
+        }
+    }
+
+    /// Takes the next pushes among some events of a chunk, of which the first of all has this step;
+    /// false if neither events nor pushes are left.
+    #[inline]
+    fn take(&mut self, cursor: &mut Cursor, events: Range<usize>, first_step: u64) -> bool {
+        let first = cursor.progress().column as usize;
+        let most = self.most.min(cursor.width() as usize - first);
+        let mut pushes = 0;
+        while pushes < most && cursor.next_step() - first_step < events.end as u64 {
+            self.after[pushes] = (cursor.next_step() - first_step) as u16;
+            cursor.advance();
+            pushes += 1;
+        }
+        self.columns = first..first + pushes;
+        self.end = if pushes == most {
+            // At the step of an earlier run there may have been more pushes than it took.
+            events.start.max(usize::from(self.after[pushes - 1]) + 1)
+        } else {
+            events.end
+        };
+        pushes > 0 || !events.is_empty()
+    }
+
+    /// Moves the pending counts of the columns to the published ones.
+    #[inline]
+    fn push<C: Counter>(&self, depth: usize, published: &mut [C], pending: &mut [C]) {
+        let cells = self.columns.start * depth..self.columns.end * depth;
+        let pending = &mut pending[cells.clone()];
+        for (published, pending) in published[cells].iter_mut().zip(pending) {
+            published.add(std::mem::take(pending));
+        }
+    }
+
+    /// Moves back the events that came after the push of their column.
+    #[inline]
+    fn return_late<C: Counter, L: Locate, W: EventWeights>(
+        &self,
+        [published, pending]: [&mut [C]; 2],
+        places: &[u32],
+        chunk: Events<'_, W>,
+        start: usize,
+    ) {
+        let depth = places.len() / CHUNK;
+        let cells = self.columns.start * depth..self.columns.end * depth;
+        let first = doubled::<L>(cells.start) as u32;
+        let number = doubled::<L>(cells.len()) as u32;
+        let is_pushed = |place: u32| place.wrapping_sub(first) < number;
+        for row in places.chunks_exact(CHUNK) {
+            let parts = row[start..self.end].chunks(TOGETHER);
+            for (part, places) in parts.enumerate() {
+                // Without a branch, so that places are compared in wide registers.
+                if !(places.iter()).fold(false, |any, &place| any | is_pushed(place)) {
+                    continue;
+                }
+                for (at, &place) in places.iter().enumerate() {
+                    let event = start + part * TOGETHER + at;
+                    if !is_pushed(place) {
+                        continue;
+                    }
+                    let (cell, negative) = cell_of::<L>(place);
+                    let column = cell / depth - self.columns.start;
+                    if event > usize::from(self.after[column]) {
+                        let weight = chunk.weights.weight(event);
+                        published[cell].add_signed(weight, !negative);
+                        pending[cell].add_signed(weight, negative);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Table;
+    use super::super::hash::RowHashes;
+    use super::super::kernels::{Bounded, Index, Signed, Unsigned};
+    use super::*;
+    use crate::schedule::Schedule;
+
+    /// The published counts, and those after a further push of every column.
+    fn counts(mut table: Table, width: u32) -> [Vec<i64>; 2] {
+        let now = table.rows().unwrap();
+        (0..width).for_each(|column| table.push(column));
+        [now, table.rows().unwrap()]
+    }
+
+    /// The definition: each event is added to the pending counts, then the due columns are pushed.
+    fn assert_equal(
+        locate: &impl Locate,
+        items: &[u64],
+        [depth, width]: [u32; 2],
+        schedule: Schedule,
+        batches: &[usize],
+    ) {
+        let weights: Vec<u64> = (0..items.len() as u64).map(|at| at * at % 7).collect();
+        let table = || Table::new(depth, width, true).unwrap();
+        let (mut single, mut together) = (table(), table());
+        let mut cursor = schedule.cursor(0, width);
+        for (step, (&item, &weight)) in (1..).zip(items.iter().zip(&weights)) {
+            single.add_one(locate, item, weight);
+            while cursor.next_step() == step {
+                single.push(cursor.advance());
+            }
+        }
+        together.make_room_for_places().unwrap();
+        let (mut moved, mut start) = (schedule.cursor(0, width), 0);
+        for &batch in batches.iter().cycle() {
+            let end = (start + batch).min(items.len());
+            let weights = Bounded {
+                weights: &weights[start..end],
+                largest: 7,
+            };
+            let events = Events {
+                items: &items[start..end],
+                weights,
+                offset: start as u64,
+            };
+            together.add_and_push(locate, events, 1, &mut moved);
+            start = end;
+            if start == items.len() {
+                break;
+            }
+        }
+        assert_eq!(moved, cursor);
+        let what = format!("{depth} x {width}, {schedule:?}, {batches:?}");
+        assert_eq!(counts(together, width), counts(single, width), "{what}");
+    }
+
+    /// Runs of one push and of several, over the end of a round and of a chunk; many pushes at one
+    /// step, also at the last of a batch; all kinds of places and more rows than are unrolled.
+    #[test]
+    fn runs_of_pushes_equal_single_ones() {
+        let items: Vec<u64> = (0..2_500).map(|at| at * at * 31 % 1_009).collect();
+        for width in [1, 5, 40, 200, 700] {
+            let pushed_at = |horizon| Schedule::Single {
+                horizon: Some(horizon),
+            };
+            let robin = |period| Schedule::RoundRobin {
+                horizon: 1 << 40,
+                period,
+            };
+            let schedules = [
+                robin(1),
+                robin(3),
+                Schedule::geometric(),
+                pushed_at(1_300),
+                pushed_at(1_200),
+                pushed_at(2_500),
+            ];
+            for schedule in schedules {
+                for batches in [[2_500].as_slice(), &[1, 30, 600, 569]] {
+                    let indices: Vec<u64> =
+                        items.iter().map(|item| item % u64::from(width)).collect();
+                    assert_equal(&Index, &indices, [1, width], schedule, batches);
+                    for depth in [1, 3, 9] {
+                        let hashes = RowHashes::new(3, depth, width);
+                        let shape = [depth, width];
+                        assert_equal(&Unsigned(&hashes), &items, shape, schedule, batches);
+                        assert_equal(&Signed(&hashes), &items, shape, schedule, batches);
+                    }
+                }
+            }
+        }
+    }
+}
