@@ -310,11 +310,15 @@ def class_of(spec: TableSpec) -> type[StoredSketch]:
         spec: the description.
 
     Raises:
-        ArgumentValueError: a description of counters.
+        ArgumentValueError: a description of counters, or of distinct items.
     """
     if spec.kind == "counters":
         raise ArgumentValueError(
             "spec: expected one of a sketch, got one of counters; see Store.counters"
+        )
+    if spec.kind == "distinct":
+        raise ArgumentValueError(
+            "spec: expected one of a sketch, got one of distinct items, which no store keeps yet"
         )
     return (_PUNCTUAL if isinstance(spec.schedule, Punctual) else _LAZY)[spec.kind]
 

@@ -18,7 +18,7 @@ CANARY = "canary-7f3a"
 
 
 def table(kind: Any = "count-min", schedule: Any = None, **options: Any) -> ls.TableSpec:
-    depth = 1 if kind == "counters" else 2
+    depth = options.pop("depth", 1 if kind == "counters" else 2)
     seed = 0 if kind == "counters" else None
     return ls.TableSpec(
         kind=kind,

@@ -350,6 +350,15 @@ def test_objects_are_those_of_the_classes_without_a_store(lives: Lives) -> None:
         assert made["count-min"].step == 8
 
 
+def test_counts_of_distinct_items_are_refused(lives: Lives) -> None:
+    """Before anything is made: their bits are not in the states of a store yet."""
+    spec = table("distinct", ls.Punctual(horizon=9), depth=1, bits=64, max_weight=16)
+    with lives.open() as store:
+        with pytest.raises(ArgumentValueError, match="spec: expected .* distinct items"):
+            store.sketch("a", spec)
+        assert store.names == ()
+
+
 def test_the_default_anchor_is_outside_and_depends_on_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
