@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import (
     contenders,
+    distinct,
     footprint,
     hierarchies,
     input_types,
@@ -46,6 +47,7 @@ def run(programs: Path, *, quick: bool) -> Results:
         "discovery": lambda: contenders.discovery(rounds=rounds),
         "input types": lambda: input_types.input_types(rounds=rounds),
         "hierarchies": lambda: hierarchies.hierarchies(rounds=rounds),
+        "distinct": lambda: distinct.distinct(rounds=rounds),
         "stores": lambda: stores.stores(rounds=rounds),
         "service": lambda: service.service(rounds=1 if quick else 5),
         "partial counts": lambda: partial_counts.partial_counts(rounds=rounds),

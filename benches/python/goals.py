@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
-from . import hierarchies
+from . import distinct, hierarchies
 from .measuring import Results, figure
 
 
@@ -252,6 +252,15 @@ GOALS = [
         lambda results: [
             hierarchy_ns(results, f"update, {hierarchies.WINDOWS}", hierarchies.DISTINCT)
             / hierarchy_ns(results, f"update, {hierarchies.ONE}", hierarchies.DISTINCT)
+        ],
+    ),
+    at_most(
+        "processor time of a count of distinct items over that of polars, exact",
+        1,
+        lambda results: [
+            value(results, "cpu_ns", group="distinct", name=distinct.PRIVATE, items=items)
+            / value(results, "cpu_ns", group="distinct", name=distinct.EXACT, items=items)
+            for items in (distinct.NEW, distinct.REPEATED, distinct.TEXT)
         ],
     ),
     at_most("bytes per cell", 8.5, lambda results: [value(results, "bytes", group="memory")]),
