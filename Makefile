@@ -41,7 +41,7 @@ test-engines: check-test-tools $(VENV)/installed $(VENV)/engines $(if $(shell co
 test-long: check-test-tools $(VENV)/installed $(VENV)/develop  ## all Python tests, with the campaigns and eight times the random cases (an hour)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --hypothesis-profile long --ignore tests/engines
 
-planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every known bug, one at a time: a test must fail for each (half an hour)
+planted: check-test-tools $(VENV)/installed $(VENV)/engines $(if $(shell command -v mvn),build/kafka/installed)  ## plant every known bug, one at a time: a test must fail for each (half an hour)
 	$(BIN)/python -m tests.planted
 
 # MINUTES=N: for N minutes.

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contract.test_documents_run import ENGINES, EXAMPLES
+from tests.contract.test_documents_run import test_docstring_example_runs as example_runs
 from tests.locations import ROOT
 from tests.unit.store.lives import Lives
 from tests.unit.store.partials import OPENED
@@ -15,11 +17,25 @@ from lazysketch.sources import checked_request
 from lazysketch.workers import add_results, count_task, listed_files, plan_tasks
 
 BLOCK = re.compile(r"^```py\n# (\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+OF_ENGINES = [name for name in EXAMPLES if name.startswith(tuple(ENGINES))]
 BLOCKS = dict(BLOCK.findall((ROOT / "docs/scale.md").read_text(encoding="utf-8")))
 
 
 def test_every_engine_has_a_block() -> None:
     assert set(BLOCKS) == {"multiprocessing", "Dask", "Ray", "Spark", "DataFrame", "Kafka"}
+
+
+@pytest.mark.parametrize("name", sorted(OF_ENGINES))
+def test_docstring_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of modules that need an engine: make test skips them, without the packages."""
+    example_runs(name, tmp_path, monkeypatch)
+
+
+def test_every_public_name_of_kafka_has_an_example() -> None:
+    import lazysketch.kafka
+
+    described = {name.rpartition(".")[2] for name in OF_ENGINES}
+    assert set(lazysketch.kafka.__all__) <= described
 
 
 @pytest.mark.parametrize("engine", ["multiprocessing", "Dask", "Ray"])

@@ -8,6 +8,7 @@ from tests.planted.bugs_of_accounting import BUGS_OF_ACCOUNTING
 from tests.planted.bugs_of_discovery import BUGS_OF_DISCOVERY
 from tests.planted.bugs_of_distinct_items import BUGS_OF_DISTINCT_ITEMS
 from tests.planted.bugs_of_engines import BUGS_OF_ENGINES
+from tests.planted.bugs_of_kafka import BUGS_OF_KAFKA
 from tests.planted.bugs_of_ledgers import BUGS_OF_LEDGERS
 from tests.planted.bugs_of_partial_counts import BUGS_OF_PARTIAL_COUNTS
 from tests.planted.bugs_of_people import BUGS_OF_PEOPLE
@@ -39,6 +40,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_STORED_OBJECTS,
     *BUGS_OF_PARTIAL_COUNTS,
     *BUGS_OF_ENGINES,
+    *BUGS_OF_KAFKA,
     *BUGS_OF_STATES,
     *BUGS_OF_THE_SERVICE,
 )

@@ -59,6 +59,39 @@ def count_topics(
         HorizonError: Past the last step.
         SourceError: A topic that cannot be read.
         StoreError: A store that cannot be written.
+
+    Example:
+        >>> import lazysketch as ls
+        >>> spec = ls.TableSpec(
+        ...     kind="count-min",
+        ...     depth=2,
+        ...     width=64,
+        ...     schedule=ls.Batch(horizon=24),
+        ...     epsilon=1.0,
+        ...     delta=1e-6,
+        ... )
+        >>> from confluent_kafka import Producer
+        >>> mock = {"test.mock.num.brokers": 1, "bootstrap.servers": "none", "log_level": 3}
+        >>> producer = Producer(mock)  # with a broker of librdkafka in this process
+        >>> (one,) = producer.list_topics(timeout=10).brokers.values()
+        >>> for page in ("/", "/", "/about"):
+        ...     producer.produce("visits", page)
+        >>> left = producer.flush(10)
+        >>> broker = f"{one.host}:{one.port}"
+        >>> settings = {"bootstrap.servers": broker, "group.id": "visits"}
+        >>> with ls.open_store("visits.store", key=ls.Key.generate(), anchor="anchor") as store:
+        ...     count_topics(
+        ...         store,
+        ...         "visits",
+        ...         into=store.sketch("visits", spec),
+        ...         topics=["visits"],
+        ...         settings=settings,
+        ...         every=0.5,
+        ...         publish=lambda release: print(release.step),
+        ...         ticks=2,
+        ...     )
+        1
+        2
     """
     seconds = checked_real("every", every)
     left = None if ticks is None else checked_integer("ticks", ticks)

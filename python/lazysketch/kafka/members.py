@@ -75,6 +75,37 @@ class GroupMember:
     Raises:
         ArgumentTypeError: A wrong type, or a missing field.
         ArgumentValueError: A setting that would break the guarantee, or a value outside its range.
+
+    Example:
+        >>> from lazysketch.workers import OffsetGate
+        >>> import lazysketch as ls
+        >>> spec = ls.TableSpec(
+        ...     kind="count-min",
+        ...     depth=2,
+        ...     width=64,
+        ...     schedule=ls.Batch(horizon=24),
+        ...     epsilon=1.0,
+        ...     delta=1e-6,
+        ... )
+        >>> from confluent_kafka import Producer
+        >>> mock = {"test.mock.num.brokers": 1, "bootstrap.servers": "none", "log_level": 3}
+        >>> producer = Producer(mock)  # with a broker of librdkafka in this process
+        >>> (one,) = producer.list_topics(timeout=10).brokers.values()
+        >>> for page in ("/", "/", "/about"):
+        ...     producer.produce("visits", page)
+        >>> left = producer.flush(10)
+        >>> broker = f"{one.host}:{one.port}"
+        >>> settings = {"bootstrap.servers": broker, "group.id": "visits"}
+        >>> with ls.open_store("visits.store", key=ls.Key.generate(), anchor="anchor") as store:
+        ...     gate = OffsetGate(store, "visits", into=store.sketch("visits", spec))
+        ...     with GroupMember(gate, ["visits"], settings) as member:
+        ...         left = 3
+        ...         while left:
+        ...             left -= member.poll(1.0)
+        ...         handed_over = member.hand_over()
+        ...     step = gate.tick().step
+        >>> handed_over, step
+        (True, 1)
     """
 
     def __init__(

@@ -42,6 +42,11 @@ class MalformedMessage(NamedTuple):
         topic: its topic.
         partition: its partition.
         offset: its offset.
+
+    Example:
+        >>> place = MalformedMessage("visits", 3, 1_200)
+        >>> f"{place.topic} [{place.partition}] offset {place.offset}"
+        'visits [3] offset 1200'
     """
 
     topic: str

@@ -48,6 +48,13 @@ class RangeTask:
         format: What the value of a message is.
         request: What to read of each row.
         spec: The description of the store's object.
+
+    Example:
+        >>> from lazysketch.sources import checked_request
+        >>> ranges = [OffsetRange("visits", 0, 0, 900)]
+        >>> (task,) = plan_range_tasks(ranges, "broker:9092", checked_request(), b"")
+        >>> task.format, task.ranges[0].end
+        ('lines', 900)
     """
 
     number: int

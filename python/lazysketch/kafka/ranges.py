@@ -50,6 +50,11 @@ class OffsetRange(NamedTuple):
         partition: its number.
         begin: the first offset.
         end: the offset after the last one.
+
+    Example:
+        >>> visits = OffsetRange("visits", 0, begin=100, end=250)
+        >>> visits.end - visits.begin  # messages at most: there may be gaps
+        150
     """
 
     topic: str
@@ -76,6 +81,14 @@ def range_settings(brokers: str, settings: Mapping[str, Any] | None = None) -> d
 
     Raises:
         ArgumentValueError: one that would break the guarantee.
+
+    Example:
+        >>> range_settings("broker:9092", {"security.protocol": "SSL"})["isolation.level"]
+        'read_committed'
+        >>> range_settings("broker:9092", {"enable.auto.commit": "true"})
+        Traceback (most recent call last):
+        ...
+        lazysketch.errors.ArgumentValueError: settings: expected enable.auto.commit = false, ...
     """
     chosen = {"group.id": _GROUP, **(settings or {}), "bootstrap.servers": brokers}
     return checked_settings(chosen) | {"enable.partition.eof": True, "log_level": 0}
@@ -112,6 +125,19 @@ def listed_ranges(
     Raises:
         SourceError: brokers that do not answer, a topic that they do not have, or an offset that
             they do not have any more or not yet.
+
+    Example:
+        >>> from confluent_kafka import Producer
+        >>> mock = {"test.mock.num.brokers": 1, "bootstrap.servers": "none", "log_level": 3}
+        >>> producer = Producer(mock)  # with a broker of librdkafka in this process
+        >>> (one,) = producer.list_topics(timeout=10).brokers.values()
+        >>> for page in ("/", "/", "/about"):
+        ...     producer.produce("visits", page)
+        >>> left = producer.flush(10)
+        >>> broker = f"{one.host}:{one.port}"
+        >>> found = listed_ranges(["visits"], range_settings(broker))
+        >>> sum(one.end - one.begin for one in found)
+        3
     """
     with RangeReader(settings, []) as reader:
         found = []

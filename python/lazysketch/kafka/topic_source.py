@@ -285,6 +285,19 @@ def open_topics(
         ArgumentValueError: An address, a setting or a format that cannot be read.
 
     Example:
+        >>> from confluent_kafka import Producer
+        >>> mock = {"test.mock.num.brokers": 1, "bootstrap.servers": "none", "log_level": 3}
+        >>> producer = Producer(mock)  # with a broker of librdkafka in this process
+        >>> (one,) = producer.list_topics(timeout=10).brokers.values()
+        >>> for page in ("/", "/", "/about"):
+        ...     producer.produce("visits", page)
+        >>> left = producer.flush(10)
+        >>> broker = f"{one.host}:{one.port}"
+        >>> source = open_topics(f"kafka://{broker}/visits")
+        >>> sorted(item for batch in source for item in batch.item_list)
+        ['/', '/', '/about']
+        >>> source.tally.rows, source.part_read
+        (3, 1.0)
         >>> open_topics("kafka://broker/visits")
         Traceback (most recent call last):
         ...
