@@ -158,13 +158,9 @@ sys.stdin.read()
 """
 
 
-def kafka_rounds(rounds: int) -> list[dict[str, Any]]:
-    """Count topics of a broker in another process; CPU seconds are those of the member alone."""
+def messages_of_kafka() -> dict[str, tuple[list[bytes], str, str | None, int]]:
+    """Return values of messages, their format, the field, and the number of events."""
     import pyarrow as pa
-    from confluent_kafka import Producer
-
-    from lazysketch.kafka import GroupMember
-    from lazysketch.workers import OffsetGate
 
     numbers = integers(1_000_000, skew=1.1)
     arrow = []
@@ -179,11 +175,21 @@ def kafka_rounds(rounds: int) -> list[dict[str, Any]]:
         for begin in range(0, len(numbers), 1000)
     ]
     single = [f"{n % 10**9:09d}".encode() for n in numbers[:200_000].tolist()]
-    topics = {
+    return {
         "Arrow, 10,000 events per message": (arrow, "arrow", "item", len(numbers)),
         "lines, 1,000 events per message": (lines, "lines", None, len(numbers)),
         "one event per message": (single, "lines", None, len(single)),
     }
+
+
+def kafka_rounds(rounds: int) -> list[dict[str, Any]]:
+    """Count topics of a broker in another process; CPU seconds are those of the member alone."""
+    from confluent_kafka import Producer
+
+    from lazysketch.kafka import GroupMember
+    from lazysketch.workers import OffsetGate
+
+    topics = messages_of_kafka()
     found: list[dict[str, Any]] = []
     with subprocess.Popen(
         [sys.executable, "-c", BROKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
