@@ -18,11 +18,12 @@ from tests.engines.brokers import PARTITIONS, MockBroker
 from tests.engines.estimates import Runs
 
 import lazysketch as ls
+from lazysketch.cli import main
 from lazysketch.cli.run import topics as topics_of_runs
 from lazysketch.errors import ArgumentValueError, SourceError
 from lazysketch.kafka import open_topics
-from lazysketch.kafka.positions import TopicPlace, TopicPosition
 from lazysketch.sources import RowBatch, feed
+from lazysketch.sources.topic_positions import TopicPlace, TopicPosition
 
 SMALL = ["--width", "64", "--depth", "2", "--epsilon", "4", "--delta", "1e-6"]
 
@@ -162,7 +163,9 @@ def runs(
     return Runs(tmp_path, capfd)
 
 
-def test_runs_with_a_state_count_each_message_once(broker: MockBroker, runs: Runs) -> None:
+def test_runs_with_a_state_count_each_message_once(
+    broker: MockBroker, runs: Runs, capfd: pytest.CaptureFixture[str]
+) -> None:
     """In pieces, they publish what one run over a file with the same rows does, bit for bit."""
     topic = f"kafka://{broker.address}/kept"
     rows = [f"item {number % 6}" for number in range(900)]
@@ -177,6 +180,10 @@ def test_runs_with_a_state_count_each_message_once(broker: MockBroker, runs: Run
     assert pieces == runs.run("b", "rest.txt")
     assert pieces[1] == 900
     assert runs.run("a", topic) == pieces
+    kept = ["--anchor", "a.anchor", "--key-file", "key", "--output", "json"]
+    assert main(["state", "a", *kept]) == 0
+    shown = json.loads(capfd.readouterr().out)
+    assert shown["files"] == [{"file": "kept [0]", "rows": 900, "format": "kafka"}]
 
 
 def test_messages_that_are_gone_are_refused(broker: MockBroker, runs: Runs) -> None:

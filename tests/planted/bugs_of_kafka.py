@@ -50,7 +50,7 @@ _OF_THE_CLIENT: Final = (
         claim="A run that ends within a message goes on after it, and loses its other rows.",
         caught_by=f"{_INPUT}::test_positions_of_rows_within_messages",
         patch=edited(
-            "lazysketch.kafka.positions:TopicPlace.after",
+            "lazysketch.sources.topic_positions:TopicPlace.after",
             (
                 "TopicPosition(counted, self.offsets[index], begun,",
                 "TopicPosition(counted, self.offsets[index] + 1, 0 * begun,",

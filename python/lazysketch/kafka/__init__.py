@@ -21,7 +21,6 @@ counting          members and a clock in the process of the store
 addresses         kafka://BROKER/TOPIC
 ranges            ranges of offsets, each read whole
 rows              values of messages as steps, by the readers of the inputs
-positions         how far each partition was counted
 topic_source      topics as an input of a run
 range_tasks       ranges as tasks of any engine
 ================= ==================================================================

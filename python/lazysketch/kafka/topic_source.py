@@ -19,7 +19,6 @@ from lazysketch.arguments import check_bools, check_texts
 from lazysketch.errors import SourceError
 from lazysketch.kafka.addresses import SCHEME, TopicAddresses, checked_addresses
 from lazysketch.kafka.consumers import silent_logger
-from lazysketch.kafka.positions import TopicPlace, TopicPosition, position_source
 from lazysketch.kafka.ranges import (
     Message,
     RangeReader,
@@ -32,6 +31,7 @@ from lazysketch.sources.formats.registry import AUTO
 from lazysketch.sources.request import checked_request
 from lazysketch.sources.source import Source, _Part
 from lazysketch.sources.tally import Position
+from lazysketch.sources.topic_positions import TopicPlace, TopicPosition, position_source
 
 if TYPE_CHECKING:
     from lazysketch.sources.batch import RowBatch

@@ -14,6 +14,7 @@ from lazysketch.cli.run.state_keys import key_of, new_key, opened
 from lazysketch.cli.view.output import Report, tell, write
 from lazysketch.errors import ArgumentValueError
 from lazysketch.sources.io.positions import FilePosition
+from lazysketch.sources.topic_positions import TopicPosition, partition_shown
 from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
@@ -94,7 +95,12 @@ def _size(folder: str) -> int:
 def _shown(kept: State) -> Report:
     rows: list[Row] = []
     for source in kept.store.sources:
-        position = FilePosition.from_text(kept.store.note(source))
+        note = kept.store.note(source)
+        if (topic := partition_shown(source)) is not None:
+            counted = TopicPosition.from_text(note).rows
+            rows.append({"file": topic, "rows": counted, "format": "kafka"})
+            continue
+        position = FilePosition.from_text(note)
         rows.append({"file": position.name, "rows": position.rows, "format": position.format})
     size = _size(kept.folder)
     stored, definition = kept.kept(), kept.definition

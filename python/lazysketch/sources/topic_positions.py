@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TopicPlace", "TopicPosition", "position_source"]
 
+_PREFIX: Final = "topic "
 _LONGEST_SOURCE: Final = 200  # characters
 
 
@@ -116,7 +117,23 @@ def position_source(cluster: str, topic: str, partition: int) -> str:
         >>> position_source("MkU3OEVBNTcwNTJENDM2Qk", "visits", 3)
         'topic MkU3OEVBNTcwNTJENDM2Qk visits/3'
     """
-    name = f"topic {cluster} {topic}/{partition}"
+    name = f"{_PREFIX}{cluster} {topic}/{partition}"
     if len(name) <= _LONGEST_SOURCE:
         return name
-    return f"topic {hashlib.sha256(name.encode()).hexdigest()}"
+    return f"{_PREFIX}{hashlib.sha256(name.encode()).hexdigest()}"
+
+
+def partition_shown(source: str) -> str | None:
+    """Return what a user knows a partition by; None for another source.
+
+    Args:
+        source: The name of a source of a store.
+
+    Example:
+        >>> partition_shown(position_source("MkU3OEVBNTcwNTJENDM2Qk", "visits", 3))
+        'visits [3]'
+    """
+    if not source.startswith(_PREFIX):
+        return None
+    topic, slash, partition = source.rpartition(" ")[2].rpartition("/")
+    return f"{topic} [{partition}]" if slash else source  # a long name is a digest
