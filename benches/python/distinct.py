@@ -1,12 +1,11 @@
 """The number of distinct items, next to exact and approximate counting without privacy.
 
 polars counts exactly with a hash table and approximately with HyperLogLog++; duckdb approximately
-with HyperLogLog. All of them count one column in one call and one thread.
+with HyperLogLog. All of them count one column in one call; processor time is that of all threads.
 """
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import Any
 
@@ -54,8 +53,6 @@ def columns() -> dict[str, Any]:
 def peers(column: Any) -> dict[str, Any]:
     """Return the runs of libraries that are installed, without their conversions."""
     found: dict[str, Any] = {}
-    # Read when polars is loaded.
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     try:
         import polars as pl
     except ImportError:

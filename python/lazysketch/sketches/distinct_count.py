@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
 from lazysketch.estimation.intervals import Interval
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import Relation
 from lazysketch.releases.distinct_release import DistinctRelease
-from lazysketch.sketches.keys import Key
+from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, LiveState
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.distinct import BIT_WEIGHT, MOST_LEVELS
@@ -132,8 +133,15 @@ class DistinctCount(ClosedByBlock, LiveState):
             ArgumentTypeError: not a description, or not a key.
             ArgumentValueError: a description of another kind.
         """
+        if not isinstance(spec, TableSpec):
+            raise ArgumentTypeError(f"spec: expected a TableSpec, got {type(spec).__name__}")
+        return cls._made(spec, key=key_or_fresh(key))
+
+    @classmethod
+    def _made(cls, spec: TableSpec, *, key: Key, state: _native.SavedState | None = None) -> Self:
+        """Return a count with a description that goes on from a state of a store."""
         self = cls.__new__(cls)
-        self._table = _LevelCounts.from_spec(spec, key=key)
+        self._table = _LevelCounts._made(spec, key=key, state=state)
         return self
 
     def update(self, item: object) -> None:

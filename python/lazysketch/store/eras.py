@@ -8,11 +8,12 @@ published last is public, and is kept.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lazysketch.releases.release import Release
+from lazysketch.releases.any_release import AnyRelease, any_release
+from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.store.calls import Call
 from lazysketch.store.spent import Spent, SpentPart, part_of
 
@@ -40,7 +41,7 @@ class Eras:
     anchored: bool = True
     copied: bool = False
     parts: list[tuple[str, int, Mapping[str, Any]]] = field(default_factory=list)
-    earlier: dict[str, list[Release]] = field(default_factory=dict)
+    earlier: dict[str, list[AnyRelease]] = field(default_factory=dict)
 
     def begin(self, facts: Mapping[str, Any]) -> None:
         """Begin an era.
@@ -61,7 +62,7 @@ class Eras:
         """
         self.parts.append((name, self.number, privacy))
 
-    def end(self, name: str, releases: list[Release]) -> None:
+    def end(self, name: str, releases: Sequence[AnyRelease]) -> None:
         """Keep what an object of an earlier era had published, with what is kept of it already.
 
         Args:
@@ -70,11 +71,8 @@ class Eras:
         """
         before = self.earlier.get(name)
         if releases:
-            self.earlier[name] = (
-                [one.merge(other) for one, other in zip(before, releases, strict=True)]
-                if before
-                else releases
-            )
+            pairs = zip(before or releases, releases, strict=True)
+            self.earlier[name] = [_together(one, last) for one, last in pairs]
 
     @property
     def spent(self) -> Spent:
@@ -106,7 +104,14 @@ class Eras:
         self.anchored, self.copied = described["anchored"], described["copied"]
         self.parts = [(name, era, privacy) for name, era, privacy in described["spent"]]
         for name, sizes in described["earlier"].items():
-            self.earlier[name] = [Release.from_bytes(next(contents)) for _ in sizes]
+            self.earlier[name] = [any_release(next(contents)) for _ in sizes]
+
+
+def _together(before: AnyRelease, last: AnyRelease) -> AnyRelease:
+    """Return what eras published as one table; of distinct items what the last one published."""
+    if isinstance(before, DistinctRelease) or isinstance(last, DistinctRelease) or before is last:
+        return last
+    return before.merge(last)
 
 
 def begin_record(*, anchored: bool, copied: bool) -> Call:

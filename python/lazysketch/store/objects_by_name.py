@@ -10,7 +10,7 @@ from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
-from lazysketch.releases.release import Release
+from lazysketch.releases.any_release import any_release
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.table_spec import TableSpec
@@ -23,6 +23,7 @@ from lazysketch.store.recovered_objects import (
     made_record,
     other_parameters,
 )
+from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import (
     StoredCounters,
@@ -46,6 +47,7 @@ Object = TypeVar(
     "Object",
     StoredSketch,
     StoredCounters,
+    StoredDistinct,
     StoredHitters,
     StoredHierarchy,
     StoredWindows,
@@ -125,6 +127,28 @@ class ObjectsByName(PartialIngestion):
         """
         _require(TableSpec, spec)
         return self._opened(name, lambda origin: _one_table(StoredCounters._made, spec, origin))
+
+    def distinct(self, name: str, spec: TableSpec) -> StoredDistinct:
+        """Return the count of distinct items of a name: a new one, or the one that the store has.
+
+        Guarantee: that of :class:`DistinctCount`, over all lives of the store. Another era begins
+        without bits: people who are in both eras count in both.
+
+        Args:
+            name: its name in the store, 1 to 200 characters.
+            spec: its description, of kind ``"distinct"``, such as ``DistinctCount(...).spec``; the
+                same in every life.
+
+        Returns:
+            A live count. Its changes are durable when the store commits.
+
+        Raises:
+            ArgumentTypeError: not a name, or not a description.
+            ArgumentValueError: a name that is open already, or another description.
+            StoreError: a store that cannot be read or written.
+        """
+        _require(TableSpec, spec)
+        return self._opened(name, lambda origin: _one_table(StoredDistinct._made, spec, origin))
 
     def heavy_hitters(self, name: str, spec: HeavyHittersSpec) -> StoredHitters:
         """Return the heavy hitters of a name: new ones, or those that the store has.
@@ -279,7 +303,7 @@ class ObjectsByName(PartialIngestion):
         """End an object of an earlier era: keep what it had published last, and destroy it."""
         record = end_record(name, stored)
         self._journal.log(record)
-        self._eras.end(name, [Release.from_bytes(it) for it in record.contents])
+        self._eras.end(name, [any_release(it) for it in record.contents])
         destroy(stored)
 
     def _begin_era(self, *, anchored: bool, copied: bool) -> None:

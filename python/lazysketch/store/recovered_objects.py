@@ -9,7 +9,7 @@ from typing import Any, Final
 from lazysketch import _native
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
-from lazysketch.releases.release import Release
+from lazysketch.releases.any_release import any_release
 from lazysketch.sketches.keys import Key
 from lazysketch.store.calls import Call
 from lazysketch.store.checkpoint_header import KeptObject, objects_of
@@ -191,7 +191,7 @@ class RecoveredObjects(Mapping[str, _Object]):
         if call.method == BEGUN:
             self._eras.begin(call.facts)
         elif call.method == ENDED:
-            self._eras.end(call.object, [Release.from_bytes(it) for it in call.contents])
+            self._eras.end(call.object, [any_release(it) for it in call.contents])
             del self._objects[call.object]
         elif call.method == _MADE:
             made = _Object(call.digest, era=self._eras.id, clock_said=call.now)

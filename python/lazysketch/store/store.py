@@ -5,6 +5,7 @@ from __future__ import annotations
 from lazysketch import _native
 from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
@@ -12,11 +13,19 @@ from lazysketch.store.checkpoint_header import header_of
 from lazysketch.store.ingestion import checked_name
 from lazysketch.store.objects_by_name import ObjectsByName
 from lazysketch.store.spent import Spent
+from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
 from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Store"]
+
+_OF_OTHER_RELEASES = (
+    StoredDistinct,
+    StoredHierarchy,
+    StoredWindows,
+    StoredHierarchicalWindows,
+)
 
 
 class Store(ObjectsByName):
@@ -52,13 +61,13 @@ class Store(ObjectsByName):
         crash.
 
         Returns:
-            Releases by the name of the object; hierarchies and windows have several, and are left
-            out.
+            Releases by the name of the object; hierarchies and windows have several, and counts of
+            distinct items have another class of them: these are left out.
         """
         readable = {
             name: stored
             for name, stored in self._open.items()
-            if not isinstance(stored, (StoredHierarchy, StoredWindows, StoredHierarchicalWindows))
+            if not isinstance(stored, _OF_OTHER_RELEASES)
         }
         return {name: stored.release() for name, stored in readable.items()}
 
@@ -105,7 +114,8 @@ class Store(ObjectsByName):
         """Return what an object had published last in earlier eras, as one public table.
 
         Merge it with the object's own release: ``live.release().merge(earlier)``. What was
-        pending at the end of an era is in neither. All eras have one hash seed.
+        pending at the end of an era is in neither. All eras have one hash seed. Of distinct items
+        see :meth:`earlier_distinct`: their eras do not add up.
 
         Args:
             name: name of an object.
@@ -122,11 +132,39 @@ class Store(ObjectsByName):
         chosen = checked_name("name", name)
         if chosen not in self._open:
             raise ArgumentValueError(f"name: expected an open object, got {shown(chosen)}")
+        if isinstance(self._open[chosen], StoredDistinct):
+            raise ArgumentValueError("name: expected one of counts, got one of distinct items")
         releases = self._eras.earlier.get(chosen, [])
         most = max(len(tables_of(self._open[chosen])) - 1, 0)
         place = checked_integer("level", level, least=0, most=most)
         self._journal.commit()
-        return releases[place] if releases else None
+        found = releases[place] if releases else None
+        return None if isinstance(found, DistinctRelease) else found
+
+    def earlier_distinct(self, name: str) -> DistinctRelease | None:
+        """Return what a count of distinct items had published last in the era before this one.
+
+        Each era has a bitmap of its own, so the numbers of two eras do not add up: people may be
+        in both.
+
+        Args:
+            name: name of a count of distinct items.
+
+        Returns:
+            Its last release; None if there is no earlier era, or nothing was published in it.
+
+        Raises:
+            ArgumentTypeError: not a name.
+            ArgumentValueError: another object, or one that was not opened yet.
+        """
+        chosen = checked_name("name", name)
+        if not isinstance(self._open.get(chosen), StoredDistinct):
+            raise ArgumentValueError(
+                f"name: expected an open count of distinct items, got {shown(chosen)}"
+            )
+        self._journal.commit()
+        (last,) = self._eras.earlier.get(chosen) or (None,)
+        return last if isinstance(last, DistinctRelease) else None
 
     def rotate(self, key: Key) -> None:
         """Wrap the secrets of the store under another key; the noise stays as it is.

@@ -11,6 +11,7 @@ from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
 from lazysketch.heavy_hitters.hierarchies import MOST_LEVELS
 from lazysketch.sketches.counters import ContinualCounters
+from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.private_sketches import (
     LazyCountMin,
     LazyCountSketch,
@@ -318,7 +319,7 @@ def class_of(spec: TableSpec) -> type[StoredSketch]:
         )
     if spec.kind == "distinct":
         raise ArgumentValueError(
-            "spec: expected one of a sketch, got one of distinct items, which no store keeps yet"
+            "spec: expected one of a sketch, got one of distinct items; see Store.distinct"
         )
     return (_PUNCTUAL if isinstance(spec.schedule, Punctual) else _LAZY)[spec.kind]
 
@@ -329,7 +330,7 @@ def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
     Args:
         stored: an object of a store.
     """
-    if isinstance(stored, HeavyHitters):
+    if isinstance(stored, (HeavyHitters, DistinctCount)):
         return {0: stored._table}
     if isinstance(stored, HierarchicalHeavyHitters):
         return dict(enumerate(stored._tables))

@@ -30,6 +30,10 @@ def table(kind: Any = "count-min", schedule: Any = None, **options: Any) -> ls.T
     )
 
 
+def distinct(schedule: Any) -> ls.TableSpec:
+    return table("distinct", schedule, depth=1, bits=64, max_weight=16)
+
+
 def hitters(schedule: Any = None, **options: Any) -> ls.HeavyHittersSpec:
     return ls.HeavyHittersSpec.of(
         schedule=schedule or ls.Geometric(),
@@ -78,6 +82,11 @@ KINDS = {
         lambda store: store.counters("a", table("counters", ls.RoundRobin(horizon=9_000))),
         lambda chance: chance.randrange(8),
         vectors=True,
+    ),
+    "distinct": Kind(lambda store: store.distinct("a", distinct(ls.Punctual(horizon=9_000))), text),
+    "distinct of rounds": Kind(lambda store: store.distinct("a", distinct(ls.Geometric())), text),
+    "distinct of batches": Kind(
+        lambda store: store.distinct("a", distinct(ls.Batch(horizon=9_000))), text, batches=True
     ),
     "heavy hitters": Kind(lambda store: store.heavy_hitters("a", hitters()), text),
     "hitters of batches": Kind(

@@ -32,6 +32,8 @@ def change(kind: Kind, live: Any, chance: Random) -> None:
         live.end_discovery_epoch()
     elif does == 5:
         live.update_rows(items, empty_rows=[0, 2][: len(items)])
+    elif isinstance(live, ls.DistinctCount):
+        live.update_many(items)
     else:
         live.update_many(items, [1] * len(items) if chance.random() < 0.5 else None)
 
@@ -42,7 +44,7 @@ def seen(live: Any) -> tuple[Any, ...]:
         releases = [live.release(number).to_bytes() for number in (0, 1)]
         return live.step, live.finished, releases, [node.item for node in live.hierarchy()]
     names = live.candidates if isinstance(live, ls.HeavyHitters) else None
-    step = live.steps if isinstance(live, ls.ContinualCounters) else live.step
+    step = live.steps if hasattr(live, "steps") else live.step
     return step, live.finished, live.release().to_bytes(), names
 
 

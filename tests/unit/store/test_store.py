@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.store.lives import CANARY, KEY, KINDS, NOISE, Lives, hitters, table
+from tests.unit.store.lives import CANARY, KEY, KINDS, NOISE, Lives, distinct, hitters, table
 from tests.unit.store.test_restarts import seen
 
 import lazysketch as ls
@@ -244,7 +244,7 @@ CHANGES = {
     *("update_many", "update_rows"),
 }
 FIXED = {
-    *("counters", "depth", "discovery_epoch", "from_spec", "hash_seed", "horizon", "kind"),
+    *("bits", "counters", "depth", "discovery_epoch", "from_spec", "hash_seed", "horizon", "kind"),
     *("levels", "mechanism", "memory", "not_private_because", "privacy", "private", "schedule"),
     *("sigma", "sketch_id", "smallest_share", "spec", "threshold", "width"),
 }
@@ -266,7 +266,9 @@ def opened(store: Store, name: str) -> Any:
     return KINDS[name].open(renaming)
 
 
-@pytest.mark.parametrize("name", ["count-min", "counters", "heavy hitters", "hierarchy"])
+@pytest.mark.parametrize(
+    "name", ["count-min", "counters", "distinct", "heavy hitters", "hierarchy"]
+)
 def test_every_public_name_is_a_change_a_read_or_fixed(
     name: str, lives: Lives, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,13 +352,29 @@ def test_objects_are_those_of_the_classes_without_a_store(lives: Lives) -> None:
         assert made["count-min"].step == 8
 
 
-def test_counts_of_distinct_items_are_refused(lives: Lives) -> None:
-    """Before anything is made: their bits are not in the states of a store yet."""
-    spec = table("distinct", ls.Punctual(horizon=9), depth=1, bits=64, max_weight=16)
+def test_counts_of_distinct_items_are_apart(lives: Lives) -> None:
+    """A refused call makes nothing."""
+    spec = distinct(ls.Punctual(horizon=9))
     with lives.open() as store:
-        with pytest.raises(ArgumentValueError, match="spec: expected .* distinct items"):
+        with pytest.raises(ArgumentValueError, match=r"distinct items; see Store.distinct"):
             store.sketch("a", spec)
+        with pytest.raises(ArgumentValueError, match="kind 'distinct'"):
+            store.distinct("a", table())
         assert store.names == ()
+        live, other = store.distinct("a", spec), store.sketch("b", table())
+        live.update_many(["x", "y", "x"])
+        other.update("x")
+        assert list(store.publish()) == ["b"]
+        assert store.earlier_distinct("a") is None
+        with pytest.raises(ArgumentValueError, match="name: expected one of counts"):
+            store.earlier_release("a")
+        with pytest.raises(ArgumentValueError, match="name: expected an open count of distinct"):
+            store.earlier_distinct("b")
+        with pytest.raises(ArgumentValueError, match="weights: expected none"):
+            store.ingest("web", 1, ["x"], weights=[1], into=live)
+        assert store.ingest("web", 1, ["z"], into=live)
+        assert not store.ingest("web", 1, ["z"], into=live)
+        assert live.steps == 4
 
 
 def test_the_default_anchor_is_outside_and_depends_on_the_folder(
