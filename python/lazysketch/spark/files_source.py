@@ -83,11 +83,13 @@ class FilesSource(DataSource):
         return "lazysketch"
 
     def schema(self) -> str:
-        """Return the columns of a row."""
+        """Return the columns of a row; asked by a process of Spark that is used again."""
+        keep_imported_objects()
         return SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 -- always the same
-        """Return the reader of a batch."""
+        """Return the reader of a batch; asked by another such process."""
+        keep_imported_objects()
         if self._options.topics is None:
             return _Batch(self._options, parallel_tasks=self._parallel_tasks)
         from lazysketch.spark.topics_source import TopicBatch  # late: needs the extra kafka
