@@ -123,5 +123,7 @@ def _planned(
 
 def _counted(task: RangeTask) -> Iterator[tuple[Any, ...]]:
     """Yield the one row of a task, after all of its ranges were read."""
+    counted = tuple(count_ranges(task))
+    # Afterwards: counting imports what formats and Kafka need.
     keep_imported_objects()
-    yield tuple(count_ranges(task))
+    yield counted
