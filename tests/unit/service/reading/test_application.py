@@ -119,8 +119,10 @@ def test_a_publication_shows_from_its_instant_on(service: Service, published: Ho
     asyncio.run(streams.look())
     assert stream.answers.publication.number == before + 1
     path = service.folder / "public" / "streams" / "pages" / "publication"
-    forged = path.read_bytes().replace(b'"number":', b'"number":9', 1)
-    path.write_bytes(forged)
+    manifest, signature = path.read_bytes().splitlines()
+    assert json.loads(manifest)["number"] == before + 1
+    forged = json.dumps(json.loads(manifest) | {"number": before + 2}, separators=(",", ":"))
+    path.write_bytes(forged.encode() + b"\n" + signature + b"\n")
     service.clock.now += 100.0
     asyncio.run(streams.look())
     assert stream.answers.publication.number == before + 1
