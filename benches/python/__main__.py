@@ -18,10 +18,12 @@ from . import (
     hierarchies,
     input_types,
     instructions,
+    known_names,
     partial_counts,
     report,
     service,
     stores,
+    wide_tables,
 )
 from .measuring import Results
 
@@ -53,6 +55,8 @@ def run(programs: Path, *, quick: bool) -> Results:
         "partial counts": lambda: partial_counts.partial_counts(rounds=rounds),
         "single calls": lambda: contenders.single_calls(rounds=rounds),
         "reads": lambda: contenders.reads_of_tables(rounds=rounds),
+        "wide tables": lambda: wide_tables.wide_tables(rounds=min(rounds, 9)),
+        "known names": lambda: known_names.known_names(rounds=min(rounds, 5)),
         "memory": footprint.memory_per_cell,
         "import": lambda: footprint.import_seconds(rounds=rounds),
         "error": lambda: footprint.error_of_the_top(seeds=3 if quick else 20),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypedDict
 
-from . import distinct, hierarchies
+from . import distinct, hierarchies, known_names, wide_tables
 from .measuring import Results, figure
 
 
@@ -103,6 +104,37 @@ def hierarchy_ns(results: Results, name: str, items: str) -> float:
 def over_ready_columns(results: Results, items: str) -> float:
     together = hierarchy_ns(results, hierarchies.HIERARCHY, items)
     return together / hierarchy_ns(results, hierarchies.ALONE, items)
+
+
+def wide_over_exact(results: Results) -> list[float]:
+    """Return what a batch no larger than the table costs, over exact counting."""
+    return [
+        value(results, "cpu_ns", group="wide tables", name=name, width=width)
+        / value(results, "cpu_ns", group="wide tables", name=wide_tables.EXACT, width=width)
+        for name in (wide_tables.ROBIN, wide_tables.GEOMETRIC)
+        for width in wide_tables.WIDTHS
+        if width >= wide_tables.BATCH
+    ]
+
+
+def released_over_first(results: Results, name: str) -> float:
+    first = value(results, "cpu_ns", group="wide tables", name=wide_tables.FIRST)
+    return value(results, "cpu_ns", group="wide tables", name=name) / first
+
+
+def top_ms(results: Results, *, name: str, names: int) -> list[float]:
+    return [
+        value(
+            results,
+            "cpu_ns",
+            group="known names",
+            name=name,
+            items=f"{names:,} names",
+            width=width,
+        )
+        / 1e6
+        for width in known_names.WIDTHS
+    ]
 
 
 def at_most(text: str, limit: float, found: Callable[[Results], list[float]]) -> Goal:
@@ -262,6 +294,28 @@ GOALS = [
             / value(results, "cpu_ns", group="distinct", name=distinct.EXACT, items=items)
             for items in (distinct.NEW, distinct.REPEATED, distinct.TEXT)
         ],
+    ),
+    at_most(
+        "cost of a batch in a table of 2^20 columns or more over exact counting",
+        1.2,
+        wide_over_exact,
+    ),
+    at_most(
+        "time of a release of 4 x 2^20 cells 1,000 events later over that of the first",
+        0.05,
+        lambda results: [released_over_first(results, wide_tables.AGAIN)],
+    ),
+    *(
+        at_most(
+            f"ms for the heaviest of {names:,} known names, {when}",
+            limit,
+            partial(top_ms, name=name, names=names),
+        )
+        for name, when in (
+            (known_names.FIRST, "after a change"),
+            (known_names.REPEATED, "again"),
+        )
+        for names, limit in zip(known_names.NAMES, (5, 40), strict=True)
     ),
     at_most("bytes per cell", 8.5, lambda results: [value(results, "bytes", group="memory")]),
     at_most(

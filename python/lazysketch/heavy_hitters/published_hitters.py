@@ -43,6 +43,7 @@ class PublishedHitters(LiveState):
         """Read a live table of this description."""
         self._table, self._spec = table, spec
         self._lists = ShownLists()
+        self._last_known: tuple[tuple[int, bool, int], _KnownNames] | None = None
         self._run = facts_of(table.sketch_id, spec.privacy)
 
     def top(self, n: int, *, confidence: float = 0.95) -> HeavyItems:
@@ -208,14 +209,32 @@ class PublishedHitters(LiveState):
         """Return every known item with its estimate."""
         if not isinstance(self._table, DiscoveringTable):
             domain = self._spec.domain
-            return _KnownNames(self._table.release(), domain, np.arange(len(domain)), {})
+            return self._decoded_names(domain, np.arange(len(domain)), {})
         # Names before counts, so that no name is newer than the table.
         candidates = self._candidates()
         whole = [at for at, (_, complete, _) in enumerate(candidates) if complete]
         # Only the core has the cells of a truncated name; it returns an estimate.
         cut = {at: one[2] for at, one in enumerate(candidates) if not one[1]}
         names = [item for item, _, _ in candidates]
-        return _KnownNames(self._table.release(), names, np.array(whole, np.intp), cut)
+        return self._decoded_names(names, np.array(whole, np.intp), cut)
+
+    def _decoded_names(
+        self, names: Sequence[Item], whole: npt.NDArray[np.intp], cut: Mapping[int, float]
+    ) -> _KnownNames:
+        """Return the names with their counts: those of the last read, if nothing has changed since.
+
+        The public table follows from the step and the end, and the list of names only grows.
+        """
+        release = self._table.release()
+        state = release.step, release.finished, len(names)
+        last = self._last_known
+        if last is not None and last[0] == state:
+            return last[1]
+        self._last_known = None
+        known = _KnownNames(release, names, whole, cut)
+        if release._keeps_lists_of(len(names)):
+            self._last_known = state, known
+        return known
 
     def _shown(
         self, name: Hashable, known: _KnownNames, places: npt.NDArray[np.intp], *, confidence: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from lazysketch.releases.parts import ReleasePart, parts_of
 
 __all__ = ["TableFacts"]
 
+_KEPT_CELLS: Final = 2**18  # of a table whose last list is kept: about 100 bytes each
+_KEPT_NAMES: Final = 2**17  # of a list that is kept
+
 
 class TableFacts:
     """A release without its queries."""
@@ -30,6 +34,7 @@ class TableFacts:
                 f"got {type(native).__name__}"
             )
         self._native = native
+        self._last_list: tuple[Cells, PeeledTable] | None = None
         self._parts = parts_of(native.kind, native.depth, native.width, native.parts)
 
     @property
@@ -148,6 +153,18 @@ class TableFacts:
         return max(part.privacy.max_weight for part in self._parts)
 
     def _peeled(self, names: Cells) -> PeeledTable:
-        """Return the table with a list of names that can be taken out of it."""
+        """Return the table with a list of names that can be taken out of it.
+
+        The last list is kept, if it takes little memory: its names are fitted once.
+        """
+        last = self._last_list
+        if last is not None and all(map(np.array_equal, last[0], names)):
+            return last[1]
         shares = self._published_steps / max(self.step, 1)
-        return PeeledTable(self._errors, published_shares=shares, names=names)
+        peeled = PeeledTable(self._errors, published_shares=shares, names=names)
+        if self._keeps_lists_of(len(names[0])):
+            self._last_list = names, peeled
+        return peeled
+
+    def _keeps_lists_of(self, names: int) -> bool:
+        return self.depth * self.width <= _KEPT_CELLS and names <= _KEPT_NAMES

@@ -95,3 +95,28 @@ def test_known_names_are_checked() -> None:
         release.interval_many([1], known="abc")
     with pytest.raises(ItemError):
         release.interval_many([1], known=[None])
+
+
+@pytest.mark.parametrize("made", CLASSES)
+def test_a_list_that_is_kept_answers_as_one_read_for_the_first_time(made: Any) -> None:
+    release = released(made, finish=False)
+    others = [*NAMES[:300], "another"]
+    for items in (NAMES[:300], NAMES[:300], others, NAMES[:300], NAMES[:299], NAMES[:300][::-1]):
+        first = ls.Release.from_bytes(release.to_bytes())
+        assert release.top(items, 20) == first.top(items, 20)
+        np.testing.assert_array_equal(release.decode(items), first.decode(items))
+
+
+def test_only_a_list_that_takes_little_memory_is_kept() -> None:
+    release = released(ls.LazyCountMin)
+    cells = release._native.cells_many(NAMES[:50])
+    kept = release._peeled(cells)
+    assert release._peeled(release._native.cells_many(NAMES[:50])) is kept
+    assert release._peeled(release._native.cells_many(NAMES[1:51])) is not kept
+    assert release._keeps_lists_of(2**17)
+    assert not release._keeps_lists_of(2**17 + 1)
+    many = release._native.cells_many(list(range(2**17 + 1)))
+    assert release._peeled(many) is not release._peeled(many)
+    for width, keeps in ((2**16, True), (2**16 + 1, False)):
+        wide = ls.LazyCountMin(depth=4, width=width, epsilon=1.0, delta=1e-6).release()
+        assert wide._keeps_lists_of(1) is keeps
