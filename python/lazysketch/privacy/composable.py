@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart, sum_up
+from lazysketch.privacy.person_bound import protects_people
 
 __all__ = [
     "Composable",
@@ -140,7 +141,8 @@ def check_together(parts: Sequence[Privacy], plain: Sequence[PlainPart]) -> None
             f"parts: expected one relation, got {' and '.join(map(repr, relations))}; "
             "they define different neighbouring streams: state each part separately"
         )
-    if len({part.person_bound is None for part in parts}) > 1:
+    # All events of an item contain each of them, so such a part protects events as well.
+    if len({protects_people(part.person_bound) for part in parts}) > 1:
         raise ArgumentValueError(
             "parts: expected one unit, got some that protect people and some that protect events; "
             "they define different neighbouring streams: state each part separately"

@@ -32,7 +32,7 @@ from lazysketch.privacy.charges import Charge, PlainPart, charge_of, sum_up, tot
 from lazysketch.privacy.composable import Composable, check_together, mechanisms_of
 from lazysketch.privacy.composed_counts import composed_counts
 from lazysketch.privacy.curve import GaussianCurve
-from lazysketch.privacy.person_bound import PersonBound, largest_bound
+from lazysketch.privacy.person_bound import PersonBound, largest_bound, protects_people
 from lazysketch.privacy.relations import (
     LARGEST_EPSILON,
     SMALLEST_DELTA,
@@ -113,7 +113,7 @@ class Composition:
     @property
     def protects_people(self) -> bool:
         """Whether all parts protect everything that a person does; False if all are pairs."""
-        return any(part.person_bound for part in self.parts)
+        return any(protects_people(part.person_bound) for part in self.parts)
 
     @property
     def max_events_per_user(self) -> int:

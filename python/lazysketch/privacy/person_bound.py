@@ -28,6 +28,7 @@ __all__ = [
     "bounds_of_levels",
     "checked_person_bound",
     "largest_bound",
+    "protects_people",
 ]
 
 _MOST_CELLS: Final = 4_096
@@ -99,18 +100,31 @@ class PersonBound:
 
 @dataclass(frozen=True, slots=True)
 class CountedOnce(PersonBound):
-    """A person is counted at most once, in one counter, by a count of distinct items.
+    """What a count of distinct items counts of an item: one bit, however many events it has.
+
+    All events of an item are protected together: those of a person if items are people, which the
+    count cannot know.
 
     Example:
         >>> print(CountedOnce())
-        who is counted once
+        all of its events
     """
 
     cells: int = 1
+    once: bool = True
 
     def __str__(self) -> str:
         """Return the bound in words."""
-        return "who is counted once"
+        return "all of its events"
+
+
+def protects_people(bound: PersonBound | None) -> bool:
+    """Return True if a bound says what is counted of a person, whatever the items are.
+
+    Args:
+        bound: that of a guarantee; None where events are protected.
+    """
+    return bound is not None and not isinstance(bound, CountedOnce)
 
 
 def bounds_in_words(bounds: Sequence[PersonBound]) -> str:
@@ -206,6 +220,8 @@ def largest_bound(bounds: Sequence[PersonBound | None]) -> PersonBound | None:
     people = [bound for bound in bounds if bound is not None]
     if not people or len(people) < len(bounds):
         return None
+    if all(isinstance(bound, CountedOnce) for bound in people):
+        return CountedOnce()
     limits = [bound.most_people for bound in people]
     return PersonBound(
         cells=max(bound.cells for bound in people),

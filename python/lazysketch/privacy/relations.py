@@ -145,8 +145,8 @@ def changed_cells(
         person_bound: as in :func:`table_sensitivity2`.
 
     Returns:
-        A positive integer: one cell per row, two under substitution; twice that for distinct items,
-        where a count changes the draws of two leaves.
+        A positive integer: one cell per row, two under substitution; four times that for distinct
+        items, where a count changes the draws of two leaves, and releases decide which.
 
     Raises:
         ArgumentTypeError: an argument is of the wrong type, or does not apply to the kind.
@@ -163,7 +163,7 @@ def changed_cells(
         return rows * person_bound.cells * people_changed(person_bound, relation=relation)
     per_row = 2 if checked_relation(relation) == "substitution" else 1
     if kind == "distinct":
-        return 2 * per_row
+        return 4 * per_row
     return max(per_row, changes) if kind == "counters" else per_row * rows
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.privacy.person_bound import CountedOnce, PersonBound
 from lazysketch.privacy.relations import Relation
 
 __all__ = ["guarantee", "promise", "unit"]
@@ -44,7 +44,9 @@ def guarantee(
         >>> guarantee(epsilon=1.0, delta=1e-8, relation="substitution", max_events_per_user=3)
         '(1, 1e-08)-DP per person with at most 3 events (substitution)'
     """
-    unit = "event" if person_bound is None else f"person{_scope(within)}, {person_bound}"
+    unit = "event"
+    if person_bound is not None:
+        unit = f"{_one(person_bound)}{_scope(within)}, {person_bound}"
     if max_events_per_user > 1:
         unit = f"person with at most {max_events_per_user} events"
     weights = f", weights up to {max_weight}" if max_weight != 1 else ""
@@ -110,6 +112,12 @@ def promise(
         if within is not None:
             beyond = f"for a person with events beyond {within}, which add up; {beyond}"
         chosen = "The person's events, all together,"
+    if isinstance(person_bound, CountedOnce):
+        there = "was there, another one in its place, or none"
+        there = there if relation == "substitution" else "was there or its steps were empty"
+        secret = f"any one item, with {person_bound}, {there}"
+        beyond = "for a person with events of several items, which add up; "
+        chosen = "The item and its events"
     return (
         "An observer who reads everything ever published, at any number of steps, can hardly tell "
         f"whether {secret}. {chosen} may be chosen by what was published before. "
@@ -143,8 +151,13 @@ def unit(
         'one person within one window, 10 cells of 1 event'
     """
     if person_bound is not None:
-        return f"one person{f' within {within}' if within else ''}, {person_bound}"
+        scope = f" within {within}" if within else ""
+        return f"one {_one(person_bound)}{scope}, {person_bound}"
     return "one event" if max_events_per_user == 1 else f"{max_events_per_user} events together"
+
+
+def _one(bound: PersonBound | str) -> str:
+    return "item" if isinstance(bound, CountedOnce) else "person"
 
 
 def _scope(within: str | None) -> str:

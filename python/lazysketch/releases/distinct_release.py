@@ -47,6 +47,8 @@ class DistinctRelease(TableFacts):
             raise ReleaseFormatError(
                 f"release: expected one of distinct items, got one of kind {native.kind!r}"
             )
+        if len(self._parts) != 1 or self._part.mechanism is None:
+            raise ReleaseFormatError("release: expected one count with its noise, got others")
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> DistinctRelease:

@@ -47,9 +47,11 @@ class DistinctCount(ClosedByBlock, LiveState):
     """Private number of distinct items of a stream: of people, if the items are people.
 
     Guarantee: all releases together are (epsilon, delta)-differentially private for all events of
-    one item together, however many there are, at any steps: that they are there, or empty steps
-    (``"zero-out"``), or events of another item at any steps (``"substitution"``). It holds for
-    observers who choose later events of others by what was published before.
+    one item together, however many there are: that they are there, or their steps are empty
+    (``"zero-out"``); or that events of another item are there instead, at any steps
+    (``"substitution"``). All events may be chosen by what was published before. It is the guarantee
+    of a person if items are people; otherwise a person with events of several items is protected
+    for each of them.
 
     Args:
         epsilon: privacy parameter, above 0 and at most 100; no default.

@@ -1,7 +1,7 @@
 """What a description of a count of distinct items must be, and what its guarantee says.
 
-Every person has one bit of a secret bitmap, and the number of set bits is counted. The noise covers
-a person's bit, and that it would have been set later, by another person with the same bit.
+Every item has one bit of a secret bitmap, and the number of set bits is counted. The noise covers
+the bit, and that it would have been set later, by another item with the same bit.
 
 Source: docs/theory.md, Theorem 23.
 """
@@ -93,14 +93,14 @@ def bounding_moves(mechanisms: Sequence[Mechanism]) -> tuple[Mechanism, ...]:
 
 
 def stated_bound(kind: CountKind, bound: PersonBound | None) -> PersonBound | None:
-    """Return what a guarantee says is counted of a person.
+    """Return what a guarantee says is counted of a person, or of an item.
 
     Args:
         kind: kind of the table.
         bound: the bound in its description.
 
     Returns:
-        The same; for distinct items that a person is counted once.
+        The same; for distinct items that each is counted once.
     """
     return CountedOnce() if kind == "distinct" else bound
 

@@ -12,7 +12,7 @@ from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
-from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.privacy.person_bound import CountedOnce, PersonBound
 
 __all__ = ["Spent", "SpentPart", "part_of", "plain_privacy"]
 
@@ -147,11 +147,15 @@ def part_of(name: str, era: int, plain: Mapping[str, Any]) -> SpentPart:
     return SpentPart(name, era, plain["epsilon"], plain["delta"], counts, *names, within)
 
 
+def _bound_of(plain: Mapping[str, Any]) -> PersonBound:
+    return CountedOnce() if plain.get("once") else PersonBound(**plain)
+
+
 def _privacy_of(plain: Mapping[str, Any]) -> Privacy:
     """Return the guarantee of the counts of one table."""
     bound = plain.get("person_bound")
     objects = {
         "not_private_because": tuple(plain["not_private_because"]),
-        "person_bound": bound and PersonBound(**bound),
+        "person_bound": bound and _bound_of(bound),
     }
     return Privacy(**{**plain, **objects})

@@ -99,6 +99,16 @@ impl Shape {
         Ok(())
     }
 
+    /// Bound on every count after `steps` steps: a function of the number of steps alone.
+    pub(crate) fn largest_count(&self, noise: &NoiseSpec, steps: u64) -> u128 {
+        let events = u128::from(steps) * u128::from(noise.schedule.events_per_step());
+        let counted = match self.kind {
+            TableKind::Distinct { bits } => events.min(bits.into()),
+            _ => events,
+        };
+        counted.saturating_mul(noise.max_weight.into())
+    }
+
     /// Number of cells.
     pub fn cells(&self) -> u64 {
         u64::from(self.depth) * u64::from(self.width)
@@ -258,8 +268,7 @@ impl NoiseSpec {
         }
         self.schedule.validate()?;
         let horizon = self.schedule.horizon().unwrap_or(1);
-        let events = u128::from(horizon) * u128::from(self.schedule.events_per_step());
-        if events.saturating_mul(self.max_weight.into()) >= u128::from(LARGEST_COUNT) {
+        if shape.largest_count(self, horizon) >= u128::from(LARGEST_COUNT) {
             let expected = "horizon * events per step * max_weight below 2^62";
             return Err(Error::parameter("max_weight", expected, self.max_weight));
         }

@@ -184,7 +184,7 @@ def test_the_bound_of_theorem_15_covers_that_of_theorem_23(
     """Sigma is calibrated by the first; the second has the larger multiplier, and a factor of 1."""
     smoothing = 3.5
     share = Fraction(smoothing) / (Fraction(9, 4) * BIT_WEIGHT**2)
-    pushes = 2.0**36  # of all counters of a stream without a horizon
+    pushes = 2.0**52  # more than the account of the block cipher admits
     logarithm = 3.0 * pushes * theta(smoothing)
     left = math.sqrt(multiplier**2 - float(share))
     bound = math.exp(logarithm) * gaussian_delta(epsilon - 2.0 * logarithm, left)

@@ -266,16 +266,40 @@ def count_min() -> ls.TableSpec:
 def test_the_guarantee_in_words() -> None:
     people = ls.DistinctCount(**OPTIONS)  # type: ignore[arg-type]
     assert people.private
-    assert str(people.privacy) == "(1, 1e-06)-DP per person, who is counted once (substitution)"
+    assert str(people.privacy) == "(1, 1e-06)-DP per item, all of its events (substitution)"
     release = people.release()
     assert ls.DistinctRelease.from_bytes(release.to_bytes()).privacy == release.privacy
     assert release.privacy == people.privacy
-    assert "who is counted once" in repr(people)
-    assert "who is counted once" in repr(release)
+    assert "per item, all of its events" in repr(people)
+    assert "per item, all of its events" in repr(release)
+    assert "any one item, with all of its events, was there, another one" in people.privacy.sentence
+    assert "a person with events of several items" in people.privacy.sentence
     seeded = count()
     assert not seeded.private
     assert "public seed" in seeded.not_private_because[0]
     assert not seeded.release().private
+
+
+def test_guarantees_of_items_compose_with_those_of_events() -> None:
+    """All events of an item contain each one; but an item may be no person."""
+    people = ls.DistinctCount(**OPTIONS)  # type: ignore[arg-type]
+    sketch = ls.LazyCountMin(depth=2, width=16, **OPTIONS)  # type: ignore[arg-type]
+    bounded = ls.LazyCountMin(depth=2, width=16, person_bound=ls.PersonBound(cells=1), **OPTIONS)  # type: ignore[arg-type]
+    both = ls.compose(people.privacy, people.privacy)
+    assert "per item, all of its events" in str(both)
+    assert not both.protects_people
+    events = ls.compose(people.privacy, sketch.privacy)
+    assert "per event" in str(events)
+    with pytest.raises(ArgumentValueError, match="parts: expected one unit"):
+        ls.compose(people.privacy, bounded.privacy)
+
+
+@pytest.mark.parametrize("schedule", [ls.Batch(), ls.Batch(horizon=2**27), ls.Punctual()])
+def test_counts_have_a_bound_for_every_horizon(schedule: ls.Batch | ls.Punctual) -> None:
+    """A level has no more set bits than bits, however many events there may be."""
+    with ls.DistinctCount(schedule=schedule, **OPTIONS) as people:  # type: ignore[arg-type]
+        people.tick(2)
+        assert people.steps == 2
 
 
 def test_zero_out_has_half_the_noise() -> None:

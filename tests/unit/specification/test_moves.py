@@ -108,12 +108,13 @@ def test_moves_in_shared_rows(sixteenths: int, k: int) -> None:
     assert largest_move(shared, k, 8 * sixteenths) <= FACTOR * mechanism.sensitivity2
 
 
-@pytest.mark.parametrize("sixteenths", [10, 12, 14, 16])
-def test_fewer_leaves_have_the_sensitivity_of_their_part(sixteenths: int) -> None:
+@pytest.mark.parametrize("k", [11, 12, 20, 40])
+@pytest.mark.parametrize("sixteenths", [9, 10, 12, 14, 16])
+def test_fewer_leaves_have_the_sensitivity_of_their_part(sixteenths: int, k: int) -> None:
     """So the distance within the part bounds that within any first leaves of it."""
-    before = {10: 9, 12: 10, 14: 12, 16: 14}[sixteenths]
-    most = Mechanism("tree-deep", leaves=sixteenths * 2**8)
-    least = Mechanism("tree-deep", leaves=before * 2**8 + 1)
+    before = {9: 8, 10: 9, 12: 10, 14: 12, 16: 14}[sixteenths]
+    most = Mechanism("tree-deep", leaves=sixteenths * 2 ** (k - 4))
+    least = Mechanism("tree-deep", leaves=before * 2 ** (k - 4) + 1)
     assert least.sensitivity2 == most.sensitivity2
 
 

@@ -203,6 +203,10 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
         }
         parts.push(part);
     }
+    let is_distinct = matches!(shape.kind, TableKind::Distinct { .. });
+    if is_distinct && (parts.len() != 1 || parts.iter().any(|part| part.noise.is_none())) {
+        return malformed("expected one part with noise, of distinct items, got others");
+    }
     let needed = parts.iter().map(version_of_part).max();
     let for_names = if version == NAMED_VERSION {
         FORMAT_VERSION

@@ -233,8 +233,7 @@ impl PrivateSketch {
 
     /// Bound on every counter after `step` steps.
     pub(super) fn bound_at(&self, step: u64) -> u128 {
-        let events = u128::from(step) * u128::from(self.spec.schedule.events_per_step());
-        events * u128::from(self.spec.max_weight)
+        self.shape.largest_count(&self.spec, step)
     }
 
     /// The check of `tick`.

@@ -30,6 +30,8 @@ pub(super) struct SeenBits {
     levels: u32,
     /// Bits of a level.
     bits: u32,
+    /// Memory for the pieces of batches, so that counting one needs no more.
+    found: Found,
 }
 
 /// The bit of an item: its level, and its number within the level.
@@ -64,6 +66,7 @@ impl SeenBits {
             words: memory::zeros(words)?,
             levels: shape.width,
             bits,
+            found: Found::for_pieces()?,
         }))
     }
 
@@ -131,22 +134,27 @@ impl<'a> CheckedBatch<'a> {
     pub(super) fn in_pieces_seen(
         self,
         seen: &mut SeenBits,
-        found: &mut Found,
         mut count: impl FnMut(CheckedBatch<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut counted = Ok(());
+        let mut found = std::mem::take(&mut seen.found);
         self.items.for_each_chunk(self.fingerprinter, |_, items| {
             for items in items.chunks(PIECE) {
-                seen.see_all(items, found);
+                if counted.is_err() {
+                    return; // what is not counted sets no bit
+                }
+                seen.see_all(items, &mut found);
                 let (items, weights) = found.events();
                 let piece = CheckedBatch {
                     items,
                     weights,
                     ..self
                 };
-                counted = std::mem::replace(&mut counted, Ok(())).and_then(|()| count(piece));
+                counted = count(piece);
             }
         });
+        seen.found = found;
+        debug_assert!(counted.is_ok(), "everything was reserved");
         counted
     }
 
@@ -161,18 +169,18 @@ impl<'a> CheckedBatch<'a> {
 }
 
 /// Levels and weights of a piece of a batch: its events as those of counters.
+#[derive(Default)]
 pub(super) struct Found {
     levels: Vec<u64>,
     weights: Vec<u64>,
 }
 
 impl Found {
-    /// Room for a piece of a batch with this number of events.
-    pub(super) fn for_events(events: usize) -> Result<Self> {
-        let most = events.min(PIECE);
+    /// Room for the largest piece.
+    fn for_pieces() -> Result<Self> {
         Ok(Self {
-            levels: memory::room_for(most)?,
-            weights: memory::room_for(most)?,
+            levels: memory::room_for(PIECE)?,
+            weights: memory::room_for(PIECE)?,
         })
     }
 

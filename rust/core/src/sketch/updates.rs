@@ -4,7 +4,6 @@
 mod tests;
 
 use super::private::PrivateSketch;
-use super::seen_bits::Found;
 use crate::parameters::TableKind;
 use crate::table::ingest::{CheckedBatch, columns_between};
 use crate::table::items::{Items, StepRows, check_weight, check_weights};
@@ -62,6 +61,13 @@ impl PrivateSketch {
     fn check_update(&self, weight: u64) -> Result<()> {
         self.check_bounded()?;
         check_weight(weight, self.most_weight())?;
+        if weight != 1 && self.is_distinct() {
+            return Err(Error::parameter(
+                "weight",
+                "1, for distinct items",
+                "another",
+            ));
+        }
         self.check_steps(1)?;
         if self.has_open_step() {
             self.check_open(1)?;
@@ -262,7 +268,6 @@ impl PrivateSketch {
     /// [`Self::tick`], or any other step, closes the step.
     pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.prepare_open_step(items, weights)?;
-        let mut found = self.room_for_found(items)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let open = state.open.as_mut().ok_or(Error::Closed)?;
         let batch = CheckedBatch {
@@ -273,12 +278,12 @@ impl PrivateSketch {
             weights,
             max_weight: self.spec.max_weight,
         };
-        match (&mut state.seen, &mut found) {
-            (Some(seen), Some(found)) => {
+        match &mut state.seen {
+            Some(seen) => {
                 open.add(batch.of_no_items())?;
-                batch.in_pieces_seen(seen, found, |piece| open.add(piece))?;
+                batch.in_pieces_seen(seen, |piece| open.add(piece))?;
             }
-            _ => open.add(batch)?,
+            None => open.add(batch)?,
         }
         if planted!("open-step-published") {
             self.close_step();
@@ -299,7 +304,6 @@ impl PrivateSketch {
         // Tables of further threads could fail after the open step was closed.
         let threads = if has_open_step { 1 } else { threads };
         self.make_room_for_places()?;
-        let mut found = self.room_for_found(items)?;
         if has_open_step {
             self.close_step();
         }
@@ -314,9 +318,9 @@ impl PrivateSketch {
             max_weight: self.spec.max_weight,
         };
         let after = cursor.moved_to(self.step + steps);
-        if let (Some(seen), Some(found)) = (&mut state.seen, &mut found) {
+        if let Some(seen) = &mut state.seen {
             let (mut step, pushes_all) = (self.step, self.spec.schedule.pushes_everything());
-            batch.in_pieces_seen(seen, found, |piece| {
+            batch.in_pieces_seen(seen, |piece| {
                 if pushes_all {
                     return piece.publish(table, 1);
                 }
@@ -342,12 +346,6 @@ impl PrivateSketch {
     pub(super) fn make_room_at(&mut self, step: u64) -> Result<()> {
         let bound = self.bound_at(step);
         self.state.as_mut().ok_or(Error::Closed)?.make_room(bound)
-    }
-
-    /// Memory for the levels and weights of a piece of a batch of distinct items.
-    fn room_for_found(&self, items: Items<'_>) -> Result<Option<Found>> {
-        let room = || Found::for_events(items.len());
-        self.is_distinct().then(room).transpose()
     }
 
     fn make_room_for_places(&mut self) -> Result<()> {
