@@ -106,6 +106,7 @@ def _subjects() -> list[Subject]:
         *(_of(kind, _SIZE) for kind in (ls.CountMin, ls.CountSketch)),
         _of(ls.CountMin, errors),
         _of(ls.ContinualCounters, {"counters": 4, "horizon": 64, **_NOISE}),
+        _of(ls.DistinctCount, {"horizon": 64, "bits": 128, "levels": 4, **_NOISE}),
         _of(ls.HeavyHitters, {**_HEAVY, "discovery_epoch": 60}),
         _of(ls.HeavyHitters, {**_NOISE, **_SIZE, "domain": ["a", "b"]}),
         _of(ls.HierarchicalHeavyHitters, {"levels": levels, **_HEAVY, "discovery_epoch": 60}),

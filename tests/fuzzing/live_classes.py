@@ -227,6 +227,25 @@ FAMILIES: Final = {
             lambda live: live.finish(),
         ),
         Family(
+            "distinct items",
+            live_objects.distinct_items,
+            (
+                *[called("update", "item")] * 3,
+                *[called("update_many", "items", optional=("column",))] * 6,
+                called("update_rows", "items", "empty_rows", optional=("column",)),
+                called("update_batch", "items", optional=("column",)),
+                _TICK,
+                called("estimate"),
+                called("interval", optional=("confidence",)),
+                duplications,
+                *_ENDS,
+                called("release"),
+                reads("steps", "horizon", "closed", "sketch_id", "bits", "levels", *_NOTED),
+            ),
+            (lambda live: live.steps, *_BYTES),
+            lambda live: live.finish(),
+        ),
+        Family(
             "counters",
             live_objects.counters_of,
             (

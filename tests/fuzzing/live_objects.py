@@ -68,6 +68,18 @@ def counters_of(chance: Random) -> Callable[[], Box]:
     )
 
 
+def distinct_items(chance: Random) -> Callable[[], Box]:
+    """Return a maker of a count of distinct items."""
+    schedules = [None, ls.Punctual(horizon=300), ls.Batch(horizon=90), ls.RoundRobin(horizon=5000)]
+    size = {"bits": chance.choice([64, 256]), "levels": chance.choice([1, 4])}
+    schedule = chance.choice(schedules)
+    return lambda: Box(
+        ls.DistinctCount(
+            **size, schedule=schedule, hash_seed=5, key=seeded_key(1), epsilon=1.0, delta=1e-6
+        )
+    )
+
+
 def heavy_hitters(chance: Random) -> Callable[[], Box]:
     """Return a maker of heavy hitters, with discovery or a domain."""
     kinds: list[dict[str, Any]] = [

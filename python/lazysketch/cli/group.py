@@ -117,9 +117,11 @@ def _with_option_name(message: str, typed: Sequence[str] = ()) -> str:
         "--by: expected 'path', got 'x'"
     """
     argument, colon, rest = message.partition(": ")
+    # Two verbs may have an option of one name that is written in different ways.
+    verbs = [word for word in typed if word in lazysketch.commands][:1] or lazysketch.commands
     known = [
         (key, option.opts)
-        for verb in lazysketch.commands.values()
+        for verb in map(lazysketch.commands.__getitem__, verbs)
         for key, option in options_of(verb).items()
         if option.name == argument or argument in option.opts
     ]
@@ -127,7 +129,8 @@ def _with_option_name(message: str, typed: Sequence[str] = ()) -> str:
         return message
     words = {word.partition("=")[0] for word in typed}
     spellings = (name for _, names in known for name in names if name in words)
-    usual = argument if argument.startswith("-") else f"--{known[-1][0]}"
+    first = next((name for name in known[0][1] if name.startswith("--")), f"--{known[0][0]}")
+    usual = argument if argument.startswith("-") else first
     return f"{next(spellings, usual)}{colon}{rest}"
 
 

@@ -20,7 +20,7 @@ from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, LiveState
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.distinct import BIT_WEIGHT, MOST_LEVELS
-from lazysketch.specification.mechanisms import MechanismName
+from lazysketch.specification.mechanisms import Mechanism, MechanismName
 from lazysketch.specification.schedules import Punctual, Schedule
 from lazysketch.specification.table_spec import TableSpec
 
@@ -351,6 +351,11 @@ class DistinctCount(ClosedByBlock, LiveState):
     def schedule(self) -> Schedule:
         """The schedule by which the counts are published."""
         return self._table.schedule
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that was chosen; ``.name`` is the short name."""
+        return self._table.mechanism
 
     @property
     def privacy(self) -> Privacy:
