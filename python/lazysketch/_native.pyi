@@ -19,6 +19,7 @@ from lazysketch.specification.table_spec import TableSpec
 
 __all__ = [
     "CaptureReader",
+    "DelimitedReader",
     "ErrorModel",
     "ExactSketch",
     "FieldReader",
@@ -204,6 +205,23 @@ class FieldReader:
     def lacks(self) -> str | None: ...
     @property
     def columns(self) -> list[str] | None: ...
+
+@final
+class DelimitedReader:
+    def __new__(
+        cls,
+        *,
+        columns: int,
+        field: int,
+        weight: int | None,
+        max_weight: int,
+        time: int | None,
+        user: int | None,
+        delimiter: int,
+        quoted: bool,
+    ) -> DelimitedReader: ...
+    # The rows, and the size in bytes of a row that is open at the end.
+    def read(self, block: bytes, *, missing: list[bytes]) -> tuple[_FieldRows, int]: ...
 
 def log_fields(log: str) -> list[str]: ...
 def pattern_groups(pattern: str) -> list[str]: ...

@@ -5,23 +5,21 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.oracle.delimited_rows import cut_rows
 
 from lazysketch.sources.formats import delimited
-from lazysketch.sources.formats.delimited import RowParser, read_delimited
+from lazysketch.sources.formats.delimited import read_delimited
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io.byte_stream import ByteStream
 
 
 def _judged_by_dropping_lines(data: bytes, *, columns: int) -> list[str | None]:
     """The rows of a whole file as they are defined: an open row costs its first line."""
-    parser = RowParser(columns=columns, wanted={"field": 0}, delimiter=",", quoted=True, name="")
     rows: list[str | None] = []
     while data:
-        parsed = parser.parse(data)
-        items = iter(parsed.columns["field"].to_pylist())
-        total = len(parsed.columns["field"]) + len(parsed.unparsed)
-        rows += [None if at in parsed.unparsed else next(items) or None for at in range(total)]
-        data = data[len(data) - parsed.open_size :]
+        cut = cut_rows(data, columns=columns, delimiter=",")
+        rows += [(row[0] or None) if row else None for row in cut.rows]
+        data = data[len(data) - cut.open_size :]
         if data:
             rows.append(None)
             data = data[data.index(b"\n") + 1 :]

@@ -74,21 +74,20 @@ BUGS_OF_PEOPLE: Final = (
     PlantedBug(
         name="rows-of-no-one-are-of-one-person",
         subject="sensitivity",
-        claim="Rows of CSV without a person are counted, as those of one person without a name.",
-        caught_by=_COMMAND + "test_refused_events_are_for_the_operator_alone",
+        claim="Rows of a table without a person are counted, as those of one person.",
+        caught_by=_ROWS
+        + "test_each_item_has_its_person_and_a_row_without_one_is_malformed[parquet]",
         patch=edited(
-            f"{_COLUMNS}:batch_of_text",
-            (
-                "people = None if users is None else (users, present(users))",
-                "people = None if users is None else (users, None)",
-            ),
+            f"{_COLUMNS}:_people",
+            ("users, known = _readable(users)", 'users, known = _readable(users.fill_null("-"))'),
         ),
     ),
     PlantedBug(
         name="people-of-other-rows",
         subject="sensitivity",
         claim="Where rows are malformed, items get the people of the rows before theirs.",
-        caught_by=_ROWS + "test_each_item_has_its_person_and_a_row_without_one_is_malformed[csv]",
+        caught_by=_ROWS
+        + "test_each_item_has_its_person_and_a_row_without_one_is_malformed[parquet]",
         patch=edited(
             f"{_COLUMNS}:_batch",
             (

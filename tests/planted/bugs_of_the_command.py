@@ -101,8 +101,8 @@ BUGS_OF_THE_COMMAND: Final = (
         claim="A weight above --max-weight is passed on as it is.",
         caught_by="tests/unit/cli/test_options.py::test_weights_are_clipped_and_scale_the_noise",
         patch=edited(
-            "lazysketch.sources.formats.arrow_columns:_batch",
-            ("weights = np.minimum(weights, np.array(most).astype(weights.dtype))", "pass"),
+            "lazysketch.sources.formats.delimited:RowCutter.__init__",
+            ("max_weight=selection.max_weight", "max_weight=1 << 62"),
         ),
     ),
     PlantedBug(

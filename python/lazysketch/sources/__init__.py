@@ -13,7 +13,7 @@ This is short for::
 With ``ahead=True`` a background thread reads ahead while the sketch counts. :func:`parts_of` and
 :func:`read_part` divide files among workers.
 
-Lines, JSON lines, logs and captures need NumPy only; CSV, Zeek logs, Parquet, Arrow and
+Lines, CSV, Zeek logs, JSON lines, logs and captures need NumPy only; Parquet, Arrow and
 zstd need pyarrow, which the extra ``cli`` installs.
 
 Layers, enforced by import-linter: ``source`` over ``formats`` over ``io`` and ``batch``.

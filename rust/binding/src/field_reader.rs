@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 type Numbers<'py> = Bound<'py, PyArray1<i64>>;
 
 /// Items, malformed rows, weights, clipped weights, times, people, and rows that lack only a person.
-type Columns<'py> = (
+pub(crate) type Columns<'py> = (
     TextColumn,
     Numbers<'py>,
     Numbers<'py>,
@@ -125,7 +125,7 @@ fn roles(
     }
 }
 
-fn shown(py: Python<'_>, columns: FieldColumns) -> Columns<'_> {
+pub(crate) fn shown(py: Python<'_>, columns: FieldColumns) -> Columns<'_> {
     let FieldColumns {
         rows,
         weights,

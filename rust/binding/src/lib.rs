@@ -14,6 +14,7 @@ mod batches;
 mod bounded_change;
 mod capture;
 mod columns;
+mod delimited_reader;
 mod descriptions;
 mod errors;
 mod estimation;
@@ -62,6 +63,8 @@ mod _native {
     use super::arrow_items::arrow_values;
     #[pymodule_export]
     use super::capture::CaptureReader;
+    #[pymodule_export]
+    use super::delimited_reader::DelimitedReader;
     #[pymodule_export]
     use super::descriptions::{discovery_facts, table_not_private_because};
     #[pymodule_export]

@@ -1,5 +1,5 @@
-//! Parsers from rows of text to columns: lines, JSON lines, the access logs of web servers, and the
-//! logs of other servers and services.
+//! Parsers from rows of text to columns: lines, JSON lines, tables, the access logs of web servers,
+//! and the logs of other servers and services.
 //!
 //! The input is a block of complete rows, each terminated by `"\n"` or `"\r\n"`. The output is the
 //! items of the rows, concatenated in Arrow's layout, and the positions of rows without an item. A
@@ -38,7 +38,8 @@ mod lines;
 
 pub use access_log::{Field, access_log, access_log_of_people, access_log_times};
 pub use columns::{LONGEST_ITEM, ParsedRows, RowsOfPeople, Texts};
-pub use fields::{FieldColumns, FieldError, FieldReader, Roles, log_fields, pattern_groups};
+pub use fields::{DelimitedReader, FieldColumns, FieldError, FieldReader, Roles};
+pub use fields::{log_fields, pattern_groups};
 pub use hierarchy::{Hierarchy, Named, NamesOfItems, SplitError, TextNames};
 pub use json::{Objects, RowKind, Wanted, json_elements, json_rows};
 

@@ -1,6 +1,6 @@
 """Arrow columns to batches: items, weights, times and people; lookup of columns by name.
 
-A row is malformed if its item or its weight is missing (null; in text, empty), or if its
+A row is malformed if its item or its weight is missing (null), or if its
 weight is not an integer of at least 0, or if its person is missing. Each row is judged
 independently. People are text: an integer becomes its decimal digits, so that one person is
 the same in a column of integers and in a column of text.
@@ -11,7 +11,6 @@ mypy its classes are Any, so annotations with them only document.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,14 +19,13 @@ import pyarrow.compute as pc
 
 from lazysketch.arguments import shown
 from lazysketch.errors import SourceError
-from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch
+from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.arrow_times import check_time_type, times_of_column
 from lazysketch.sources.formats.selection import names_shown, type_shown
-from lazysketch.sources.io.text_blocks import UNDECODABLE
 from lazysketch.sources.limits import LONGEST_ITEM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     # People, as text, and which rows have one; None: all.
     _People: TypeAlias = tuple[pa.Array, NDArray[np.bool_] | None]
 
-_SAFE_DIGITS = 18  # any number of 18 digits fits into 64 bits
 _LARGE_DICTIONARY = 1 << 20  # bytes
 _WIDTHS_OF_ENDS = {
     pa.string(): np.int32,
@@ -104,52 +101,6 @@ def _people(users: pa.Array) -> _People:
         return users, known
     places = users.indices.fill_null(0).to_numpy(zero_copy_only=False)
     return users, _both(known, full[places])
-
-
-def batch_of_text(
-    items: pa.Array,
-    weights: pa.Array | None,
-    selection: Selection,
-    *,
-    times: pa.Array | None = None,
-    users: pa.Array | None = None,
-    unparsed: Sequence[int] = (),
-    missing: Sequence[str] = (),
-    undecodable: bool = False,
-) -> RowBatch:
-    """Make a batch of columns of text without nulls; the empty text means "missing".
-
-    Args:
-        items: The items, strings.
-        weights: The weights, strings, or None.
-        selection: Has ``max_weight`` and ``time_unit``.
-        times: The times, strings, or None.
-        users: The people, strings, or None.
-        unparsed: Positions, among all rows, of rows that are not in the arrays.
-        missing: Other texts that mean "missing".
-        undecodable: Whether a text may contain the replacement of undecodable bytes.
-    """
-    present = partial(_present, missing=("", *missing), undecodable=undecodable)
-    valid = present(items)
-    values = None
-    if weights is not None:
-        values, good = _whole_numbers(weights)
-        valid = _both(valid, good)
-    instants = None if times is None else times_of_column(times, unit=selection.time_unit)
-    people = None if users is None else (users, present(users))
-    return _batch(items, values, valid, selection, times=instants, unparsed=unparsed, people=people)
-
-
-def _present(
-    column: pa.Array, *, missing: Sequence[str], undecodable: bool
-) -> NDArray[np.bool_] | None:
-    """Return which texts are there, decode and are short enough; None if all are."""
-    valid: NDArray[np.bool_] | None = None
-    for absent in missing:
-        valid = _both(valid, _mask(pc.not_equal(column, absent)))
-    if undecodable:
-        valid = _both(valid, _mask(pc.invert(pc.match_substring(column, UNDECODABLE))))
-    return _both(valid, short_values(column, longest=LONGEST_ITEM))
 
 
 def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: str) -> None:
@@ -219,23 +170,16 @@ def _batch(
     selection: Selection,
     *,
     times: NDArray[np.int64] | None,
-    unparsed: Sequence[int] = (),
     people: _People | None = None,
 ) -> RowBatch:
-    malformed: list[int] = list(unparsed)
-    places = np.arange(len(items) + len(unparsed))
-    if unparsed:
-        places = np.delete(places, np.asarray(unparsed))
-        if times is not None:
-            parsed_times, times = times, np.full(len(items) + len(unparsed), UNKNOWN_TIME)
-            times[places] = parsed_times
+    malformed: list[int] = []
     users, known = (None, None) if people is None else people
     without_user: list[int] = []
     if known is not None:
-        without_user = places[~known if valid is None else valid & ~known].tolist()
+        without_user = np.flatnonzero(~known if valid is None else valid & ~known).tolist()
         valid = _both(valid, known)
     if valid is not None:
-        malformed = np.sort(np.concatenate([places[~valid], unparsed]).astype(np.int64)).tolist()
+        malformed = np.flatnonzero(~valid).tolist()
         items = items.filter(pa.array(valid))
         users = None if users is None else users.filter(pa.array(valid))
         weights = None if weights is None else weights[valid]
@@ -250,22 +194,6 @@ def _batch(
     return RowBatch(
         items, malformed, counted, clipped, times=times, users=users, without_user=without_user
     )
-
-
-def _whole_numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return the values of decimal digits, 0 for other text, and which are digits."""
-    digits = pc.ascii_is_decimal(column)
-    short = pc.less_equal(pc.binary_length(column), _SAFE_DIGITS)
-    easy = pc.and_(digits, short)
-    good = _mask(digits)
-    if easy.true_count == len(column):
-        return column.cast(pa.int64()).to_numpy(), good
-    values = pc.if_else(easy, column, "0").cast(pa.int64()).to_numpy().copy()
-    for place in np.flatnonzero(pc.and_not(digits, short).to_numpy(zero_copy_only=False)).tolist():
-        significant = column[place].as_py().lstrip("0")
-        large = np.iinfo(np.int64).max
-        values[place] = int(significant or "0") if len(significant) <= _SAFE_DIGITS else large
-    return values, good
 
 
 def _validity(column: pa.Array) -> NDArray[np.bool_] | None:

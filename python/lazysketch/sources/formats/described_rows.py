@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from lazysketch._native import FieldReader
 from lazysketch.arguments import shown
 from lazysketch.errors import SourceError
-from lazysketch.sources.batch import RowBatch
+from lazysketch.sources.formats.field_columns import batch_of_fields
 from lazysketch.sources.formats.format import REGEX
 from lazysketch.sources.formats.selection import names_shown
-from lazysketch.sources.formats.timestamps import times_of_text
 from lazysketch.sources.io.text_blocks import row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lazysketch.sources.batch import RowBatch
     from lazysketch.sources.formats.selection import Reader, Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -49,16 +49,7 @@ def reader_of(layout: str) -> Reader:
             columns = rows.read(block)
             if columns is None:
                 raise _without_column(rows, selection, name=stream.name)
-            items, malformed, weights, clipped, times, users, without_user = columns
-            yield RowBatch(
-                items=items,
-                malformed=malformed.tolist(),
-                weights=None if selection.weight is None else weights,
-                clipped=clipped.tolist(),
-                times=None if times is None else times_of_text(times, unit=selection.time_unit),
-                users=users,
-                without_user=without_user.tolist(),
-            )
+            yield batch_of_fields(columns, selection)
 
     return read
 

@@ -20,6 +20,7 @@ from lazysketch.sources.formats.access_log import (
     looks_common,
     read_access_log,
 )
+from lazysketch.sources.formats.delimited import read_delimited
 from lazysketch.sources.formats.described_rows import reader_of
 from lazysketch.sources.formats.format import ITEM_TYPES, REGEX, Format
 from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_json_lines
@@ -27,6 +28,7 @@ from lazysketch.sources.formats.lines import looks_like_lines, read_lines
 from lazysketch.sources.formats.pcap import read_capture
 from lazysketch.sources.formats.selection import DELIMITERS, Head, Reader, Selection, names_of
 from lazysketch.sources.formats.unread_formats import advice_on_lines, refuse_unread
+from lazysketch.sources.formats.zeek import read_zeek
 from lazysketch.sources.io.byte_stream import ByteStream
 
 if TYPE_CHECKING:
@@ -110,9 +112,6 @@ def _has_field(head: Head, delimiter: str) -> bool:
 
 _PARQUET = _by_pyarrow("parquet", "read_parquet", name="parquet")
 _ARROW = _by_pyarrow("arrow_ipc", "read_arrow", name="arrow")
-_ZEEK = _by_pyarrow("zeek", "read_zeek", name="zeek")
-_TSV = _by_pyarrow("delimited", "read_delimited", name="tsv")
-_CSV = _by_pyarrow("delimited", "read_delimited", name="csv")
 
 # In the order in which detection tries them.
 FORMATS: dict[str, Format] = {
@@ -130,7 +129,7 @@ FORMATS: dict[str, Format] = {
             time="",
             people=("src", "dst"),
         ),
-        Format("zeek", _ZEEK, None, _looks_like_zeek, time="ts"),
+        Format("zeek", read_zeek, None, _looks_like_zeek, time="ts"),
         Format(
             "w3c",
             reader_of("header"),
@@ -164,8 +163,8 @@ FORMATS: dict[str, Format] = {
         ),
         *logs.OF_SERVICES,
         Format("logfmt", reader_of("pairs"), None, logs.looks_like_pairs, skips=True),
-        Format("tsv", _TSV, None, _looks_like_tsv, delimiter="\t"),
-        Format("csv", _CSV, None, _looks_like_csv, delimiter=""),
+        Format("tsv", read_delimited, None, _looks_like_tsv, delimiter="\t"),
+        Format("csv", read_delimited, None, _looks_like_csv, delimiter=""),
         Format(REGEX, reader_of(REGEX), None, _never, skips=True),
         Format("lines", read_lines, (), looks_like_lines, skips=True),
     )

@@ -14,7 +14,7 @@ or if the field is unset, empty or "". Items are taken as written: an escape (``
 not decoded, and a set is one item. The time of a row is its field ``ts``, unless another
 is named.
 
-Cost: as for CSV. Needs pyarrow.
+Cost: as for CSV. NumPy only.
 
 Source: Zeek documentation, "Zeek Log Formats and Inspection".
 """
@@ -25,11 +25,10 @@ import re
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import SourceError
-from lazysketch.sources.formats.arrow_columns import batch_of_text
 from lazysketch.sources.formats.column_names import ZEEK_NAME
-from lazysketch.sources.formats.delimited import RowParser
+from lazysketch.sources.formats.delimited import RowCutter
 from lazysketch.sources.formats.selection import column_number
-from lazysketch.sources.io.text_blocks import UNDECODABLE_BYTES, utf8_blocks
+from lazysketch.sources.io.text_blocks import utf8_blocks
 from lazysketch.sources.limits import MOST_HEADERS, check_columns
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class _Header:
     """The state defined by the header lines so far."""
 
     def __init__(self, selection: Selection, *, name: str) -> None:
-        self.parser: RowParser | None = None
+        self.cutter: RowCutter | None = None
         self.missing = {"#unset_field": "-", "#empty_field": "(empty)"}
         self._separator = "\t"
         self._selection = selection
@@ -84,7 +83,8 @@ class _Header:
         if line.startswith("#separator"):
             written = line.removeprefix("#separator").strip(" ")
             self._separator = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), written)
-            if len(self._separator) != 1 or not self._separator.isascii():
+            is_ascii = len(self._separator) == 1 and self._separator.isascii()
+            if not is_ascii or self._separator in "\r\n":
                 raise SourceError(
                     f"{self._name}: expected a separator of one ASCII character in the line "
                     "#separator, got another"
@@ -94,21 +94,21 @@ class _Header:
         if key in self.missing and values:
             self.missing[key] = values[0]
         if key == "#fields":
-            self.parser = self._parser(values)
+            self.cutter = self._cutter(values)
 
-    def _parser(self, names: list[str]) -> RowParser:
+    def _cutter(self, names: list[str]) -> RowCutter:
         check_columns(len(names), name=self._name)
         certain = all(ZEEK_NAME.fullmatch(known) for known in names)
         wanted = {
             of: column_number(names, field, of=of, name=self._name, certain=certain)
             for of, field in self._selection.columns()
         }
-        return RowParser(
+        return RowCutter(
             columns=len(names),
             wanted=wanted,
             delimiter=self._separator,
             quoted=False,
-            name=self._name,
+            selection=self._selection,
         )
 
 
@@ -122,26 +122,16 @@ def read_zeek(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
             rows.append(block[begin : line.start()])
             begin = line.end()
             if header.changes(line[0]):
-                yield from _rows(b"".join(rows), header, selection, name=stream.name)
+                yield from _rows(b"".join(rows), header, name=stream.name)
                 rows.clear()
                 header.read(line[0])
-        yield from _rows(b"".join([*rows, block[begin:]]), header, selection, name=stream.name)
+        yield from _rows(b"".join([*rows, block[begin:]]), header, name=stream.name)
 
 
-def _rows(rows: bytes, header: _Header, selection: Selection, *, name: str) -> Iterator[RowBatch]:
+def _rows(rows: bytes, header: _Header, *, name: str) -> Iterator[RowBatch]:
     if not rows:
         return
-    if header.parser is None:
+    if header.cutter is None:
         raise SourceError(f"{name}: expected a line #fields before the first row, got none")
-    columns, unparsed, _ = header.parser.parse(rows)
-    missing = tuple(header.missing.values())
-    yield batch_of_text(
-        columns["field"],
-        columns.get("weight"),
-        selection,
-        times=columns.get("time"),
-        users=columns.get("user"),
-        unparsed=unparsed,
-        missing=missing,
-        undecodable=not rows.isascii() and UNDECODABLE_BYTES in rows,
-    )
+    batch, _ = header.cutter.cut(rows, missing=tuple(header.missing.values()))
+    yield batch

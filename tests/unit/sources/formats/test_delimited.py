@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
+import subprocess
 import sys
 import threading
 from itertools import pairwise
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.oracle.delimited_rows import cut_rows
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources import RowBatch, open_source
@@ -70,6 +73,29 @@ def test_rows_equal_those_of_the_csv_module_at_any_chunk_boundaries(
     _, *parsed = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=delimiter)
     expected = [(row[1] or None) if len(row) == 2 else None for row in parsed]
     assert rows_of(data, cuts=cuts, delimiter=delimiter) == expected
+
+
+TEXT = st.text(st.sampled_from('ab7 ",\n\r\té\ufdd0'), max_size=60)
+
+
+@given(text=TEXT, cuts=st.lists(st.integers(0, 100), max_size=4), delimiter=st.sampled_from(",\t"))
+def test_rows_of_any_text_equal_those_of_pyarrow(
+    text: str, cuts: list[int], delimiter: str
+) -> None:
+    """Quotes anywhere, empty lines, carriage returns; open rows are left to tests/hostile."""
+    block = f"{text}\n".encode()
+    cut = cut_rows(block, columns=2, delimiter=delimiter)
+    closed = block[: len(block) - cut.open_size]
+    header = f"a{delimiter}b\n".encode()
+    items = [None if row is None else row[1] for row in cut.rows]
+    expected = [item if item and "\ufdd0" not in item else None for item in items]
+    assert rows_of(header + closed, cuts=cuts, delimiter=delimiter) == expected
+    weighed = [
+        (item, min(9, int(row[0]))) if row and item and re.fullmatch("[0-9]+", row[0]) else None
+        for row, item in zip(cut.rows, expected, strict=True)
+    ]
+    found = rows_of(header + closed, cuts=cuts, delimiter=delimiter, weight="a", max_weight=9)
+    assert found == weighed
 
 
 @pytest.mark.parametrize(
@@ -247,13 +273,33 @@ def test_a_live_pipe_yields_what_has_arrived(monkeypatch: pytest.MonkeyPatch) ->
     assert list(batches) == []
 
 
+def test_tables_of_text_are_read_without_pyarrow(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "a.tsv").write_text("a\tb\n1\t2\n")
+    (tmp_path / "dns.log").write_text("#separator \\x09\n#fields\ta\tb\n1\t2\n")
+    read = """
+import sys
+sys.modules["pyarrow"] = None
+from lazysketch.sources import open_source
+for name in ("a.csv", "a.tsv", "dns.log"):
+    (batch,) = open_source(name, field="b", weight="a", max_weight=9, time="b", user="a")
+    print(name, batch.item_list, batch.weights.tolist(), batch.times.tolist(), batch.user_list)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", read], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [
+        f"{name} ['2'] [1] [2000000000] ['1']" for name in ("a.csv", "a.tsv", "dns.log")
+    ]
+
+
 def test_without_pyarrow_the_error_names_the_missing_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("a,b\n1,2\n")
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "lazysketch.sources.formats.delimited", raising=False)
-    monkeypatch.delitem(sys.modules, "lazysketch.sources.formats.arrow_columns", raising=False)
-    with pytest.raises(SourceError, match=r"expected pyarrow for format 'csv' \(pip install"):
-        list(open_source(path, field="b"))
+    for module in ("parquet", "parquet_pages", "arrow_columns", "arrow_times"):
+        monkeypatch.delitem(sys.modules, f"lazysketch.sources.formats.{module}", raising=False)
+    with pytest.raises(SourceError, match=r"expected pyarrow for format 'parquet' \(pip install"):
+        list(open_source(path, format="parquet", field="b"))

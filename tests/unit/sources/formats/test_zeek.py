@@ -77,6 +77,8 @@ def test_another_separator() -> None:
     assert rows_of(text) == ["a"]
     with pytest.raises(SourceError, match="expected a separator of one ASCII character"):
         rows_of("#separator \\x09\\x09\n")
+    with pytest.raises(SourceError, match="expected a separator of one ASCII character"):
+        rows_of("#separator \\x0d\n")
 
 
 def test_the_format_is_detected_and_its_fields_are_counted(tmp_path: Path) -> None:

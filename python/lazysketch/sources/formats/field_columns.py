@@ -1,0 +1,44 @@
+"""Fields of rows as the native core returns them, to batches. NumPy only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lazysketch.sources.batch import RowBatch
+from lazysketch.sources.formats.timestamps import times_of_text
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lazysketch._native import TextColumn
+    from lazysketch.sources.formats.selection import Selection
+
+    _Numbers: TypeAlias = NDArray[np.int64]
+    # Items, malformed rows, weights, clipped weights, times, people, rows that lack only a person.
+    _FieldRows: TypeAlias = tuple[
+        TextColumn, _Numbers, _Numbers, _Numbers, TextColumn | None, TextColumn | None, _Numbers
+    ]
+
+__all__ = ["batch_of_fields"]
+
+
+def batch_of_fields(columns: _FieldRows, selection: Selection) -> RowBatch:
+    """Make a batch of the fields of a block of rows.
+
+    Args:
+        columns: What ``FieldReader`` or ``DelimitedReader`` of the native core has read.
+        selection: Has ``weight`` and ``time_unit``.
+    """
+    items, malformed, weights, clipped, times, users, without_user = columns
+    return RowBatch(
+        items=items,
+        malformed=malformed.tolist(),
+        weights=None if selection.weight is None else weights,
+        clipped=clipped.tolist(),
+        times=None if times is None else times_of_text(times, unit=selection.time_unit),
+        users=users,
+        without_user=without_user.tolist(),
+    )
