@@ -14,7 +14,7 @@ With ``ahead=True`` a background thread reads ahead while the sketch counts. :fu
 :func:`read_part` divide files among workers.
 
 Lines, CSV, Zeek logs, JSON lines, logs and captures need NumPy only; Parquet, Arrow and
-zstd need pyarrow, which the extra ``cli`` installs.
+zstd need pyarrow, which the extra ``arrow`` installs.
 
 Layers, enforced by import-linter: ``source`` over ``formats`` over ``io`` and ``batch``.
 """

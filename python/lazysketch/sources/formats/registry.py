@@ -57,7 +57,7 @@ def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
                 raise
             raise SourceError(
                 f"{stream.name}: expected pyarrow for format {name!r} "
-                "(pip install 'lazysketch[cli]'), got none"
+                "(pip install 'lazysketch[arrow]'), got none"
             ) from None
         return reader(stream, selection)
 

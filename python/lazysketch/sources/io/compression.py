@@ -196,7 +196,7 @@ def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
         import pyarrow as pa
     except ModuleNotFoundError:
         raise SourceError(
-            f"{name}: expected pyarrow for zstd data (pip install 'lazysketch[cli]'), got none"
+            f"{name}: expected pyarrow for zstd data (pip install 'lazysketch[arrow]'), got none"
         ) from None
     read = expanded_to = 0
 
