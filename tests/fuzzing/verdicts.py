@@ -32,7 +32,15 @@ _OF_VALUES: Final = {
     ),  # an iterator over texts of integers
 }
 # Arguments that are no data: a message may show what came.
-_SHOWN: Final = ("level: expected an integer ", "mechanism: expected one of ")
+_SHOWN: Final = (
+    "bits: expected ",
+    "cells: expected an integer ",
+    "events: expected an integer ",
+    "level: expected an integer ",
+    "levels: expected an integer ",
+    "mechanism: expected one of ",
+    "most_people: expected an integer ",
+)
 # Columns of a format whose header is declared: names, of which a message lists some.
 _DECLARED: Final = re.compile(r"\.(zeek|parquet|arrow): expected a column of the header for ")
 
