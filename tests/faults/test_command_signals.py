@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import random
 import resource
@@ -115,7 +116,7 @@ def test_one_signal_at_a_random_moment_of_a_run(tmp_path: Path) -> None:
         out, err = process.communicate()
         if process.returncode == 1 and "lazysketch" not in err:
             continue  # Ctrl-C while the interpreter started
-        assert process.returncode in (0, STATUS[number], -number), err
+        assert process.returncode in (0, STATUS[number], -number), (number, err)
         if process.returncode >= 0 and "before the first row" not in err and out:
             step = Release.load(tmp_path / RELEASE).step
             assert f"{step:,} steps of rows.txt" in out
@@ -143,6 +144,43 @@ def test_a_closed_terminal(tmp_path: Path) -> None:
             status = counting.process.wait(timeout=60)
     ended = Ended(status, (tmp_path / "out.txt").read_text(), "", tmp_path)
     check_complete(ended, status=129)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_a_module_is_imported(tmp_path: Path, number: signal.Signals) -> None:
+    """Dataclasses are made by exec, of whose KeyboardInterrupt the interpreter makes a note."""
+    (tmp_path / "imports.py").write_text(
+        "import os, sys\n"
+        "from lazysketch.cli import group, process\n"
+        f"import_dataclass = 'os.kill(os.getpid(), {number})'\n"
+        "group.lazysketch.invoke = lambda context: exec(import_dataclass)\n"
+        "sys.exit(process())\n"
+    )
+    process = subprocess.run(
+        [sys.executable, "-m", "imports", "top", "-"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        preexec_fn=hear_signals,
+        check=False,
+    )
+    assert (process.returncode, process.stderr.strip()) == (STATUS[number], b"")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system for its threads")
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_that_another_thread_receives(tmp_path: Path, number: signal.Signals) -> None:
+    """The main thread waits for a row that never comes; the system chose any other thread."""
+    counting = CountingProcess(tmp_path, *NAMES, *NAMES_TOO)
+    with counting.process as process:
+        threads = {int(entry.name) for entry in Path(f"/proc/{process.pid}/task").iterdir()}
+        others = sorted(threads - {process.pid})
+        assert len(others) >= 2  # that of the saves, and that of the input
+        assert ctypes.CDLL(None, use_errno=True).tgkill(process.pid, others[-1], number) == 0
+        process.wait(timeout=60)
+        ended = counting.ended()
+    check_complete(ended, status=STATUS[number])
 
 
 def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:

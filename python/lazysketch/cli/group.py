@@ -144,7 +144,12 @@ def run(arguments: Sequence[str] | None, *, ends_process: bool) -> int:
     signals = Signals()
     with signals.handled(ends_process=ends_process):
         status = _run(arguments, signals)
-    return signals.status if status == INTERRUPTED else status
+    if status != INTERRUPTED:
+        return status
+    # The interpreter notes a KeyboardInterrupt that leaves an exec, as in importing a dataclass,
+    # and at its end sends SIGINT to itself although it was caught. Each exec forgets that note.
+    exec("")  # noqa: S102
+    return signals.status
 
 
 def _open_missing_streams() -> None:

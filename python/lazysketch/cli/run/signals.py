@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run.exit_status import INTERRUPTED
+from lazysketch.cli.run.signal_wakeup import main_thread_woken
 from lazysketch.cli.view.output import hold_answer
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class Signals:
                 if number is not None and (not ignored or name == "SIGTERM"):
                     before[number] = signal.signal(number, self._received)
         try:
-            yield
+            with main_thread_woken():
+                yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, signal.SIG_IGN if ends_process else handler)
