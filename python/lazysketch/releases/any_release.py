@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from lazysketch import _native
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.release import Release
+from lazysketch.releases.saved_release import decoded
 
 __all__ = ["AnyRelease", "any_release"]
 
@@ -28,8 +28,6 @@ def any_release(data: bytes) -> AnyRelease:
         ArgumentTypeError: not bytes.
         ReleaseFormatError: not a release of this version, or damaged.
     """
-    if not isinstance(data, bytes):
-        return Release.from_bytes(data)
-    native, _ = _native.Release.from_bytes(data)
+    native, names = decoded(data)
     kind = DistinctRelease if native.kind == "distinct" else Release
-    return kind.from_bytes(data)
+    return kind._of_file(native, names)

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import cached_property
-from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lazysketch import _native
-from lazysketch.arguments import check_bools
-from lazysketch.errors import ArgumentTypeError, LazySketchError, ReleaseFormatError
+from lazysketch.errors import ReleaseFormatError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.estimation.occupancy import Occupancy
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.releases.files import MAGIC, read_release, write_whole
+from lazysketch.releases.items import Item
 from lazysketch.releases.parts import ReleasePart
+from lazysketch.releases.saved_release import SavedRelease
 from lazysketch.releases.table_facts import TableFacts
 from lazysketch.specification.distinct import BIT_WEIGHT
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["DistinctRelease"]
 
 
-class DistinctRelease(TableFacts):
+class DistinctRelease(SavedRelease, TableFacts):
     """The public state of a :class:`lazysketch.DistinctCount` at one step.
 
     Guarantee: it holds no secret; everything computed from it has the (epsilon, delta) of the
@@ -51,65 +54,10 @@ class DistinctRelease(TableFacts):
             raise ReleaseFormatError("release: expected one count with its noise, got others")
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> DistinctRelease:
-        """Return the release in a file.
-
-        Args:
-            path: a file written by :meth:`save`.
-
-        Returns:
-            The release.
-
-        Raises:
-            ArgumentTypeError: not a path.
-            ArgumentValueError: a path that no file has, such as an empty one.
-            OSError: the file cannot be read.
-            ReleaseFormatError: it is not a release of distinct items, or damaged.
-        """
-        return cls.from_bytes(read_release(path))
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> DistinctRelease:
-        """Return the release that is encoded in bytes.
-
-        Guarantee: sizes are checked before any allocation; hostile bytes raise an error.
-
-        Args:
-            data: the result of :meth:`to_bytes`.
-
-        Returns:
-            The release.
-
-        Raises:
-            ArgumentTypeError: not bytes.
-            ReleaseFormatError: not a release of distinct items, or damaged.
-        """
-        if not isinstance(data, bytes):
-            raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
-        native, _ = _native.Release.from_bytes(data)
-        try:
-            return cls(native)
-        except ReleaseFormatError:
-            raise
-        except LazySketchError as disagreement:
-            # Well-formed, but its noise is too small for the stated guarantee.
-            raise ReleaseFormatError(f"release: {disagreement}") from None
-
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the release to a file atomically; an existing release is replaced.
-
-        Args:
-            path: the file.
-            overwrite: True to replace also a file that is not a release.
-
-        Raises:
-            ArgumentTypeError: not a path, or not a bool.
-            ArgumentValueError: a path that no file has, such as an empty one.
-            OverwriteError: the file exists and is not a release; it is unchanged.
-            OSError: the file cannot be written.
-        """
-        check_bools(overwrite=overwrite)
-        write_whole(path, self.to_bytes(), replaces=None if overwrite else MAGIC)
+    def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
+        if tuple(names):
+            raise ReleaseFormatError("release: expected no names of distinct items, got some")
+        return cls(native)
 
     def to_bytes(self) -> bytes:
         """Return the release as bytes, the same on every platform.
@@ -223,9 +171,6 @@ class DistinctRelease(TableFacts):
         schedule = self._part.schedule
         one_each = schedule is not None and schedule.name != "batch"
         return float(self.step) if one_each else math.inf
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         finished = ", finished" if self.finished else ""

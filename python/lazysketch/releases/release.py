@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.arguments import check_bools, checked_integer
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import (
     ArgumentTypeError,
     ArgumentValueError,
-    LazySketchError,
     ReleaseFormatError,
 )
 from lazysketch.estimation.intervals import (
@@ -32,17 +30,20 @@ from lazysketch.estimation.intervals import (
 )
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart
-from lazysketch.releases.files import MAGIC, read_release, write_whole
 from lazysketch.releases.heavy_items import HeavyItems, hitters_of
 from lazysketch.releases.items import Item, distinct_items
 from lazysketch.releases.parts import ReleasePart, bounds_of
 from lazysketch.releases.public_table import PublicTable
+from lazysketch.releases.saved_release import SavedRelease
 from lazysketch.result_tables import html_table, number_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["ReadsByRelease", "Release", "ReleasePart"]
 
 
-class Release(PublicTable):
+class Release(SavedRelease, PublicTable):
     """A public table with the distribution of its noise.
 
     Guarantee: it holds no secret; everything computed from the release of a private sketch has the
@@ -75,63 +76,8 @@ class Release(PublicTable):
         self._names = tuple(names)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Release:
-        """Return the release in a file.
-
-        Args:
-            path: a file written by :meth:`save`.
-
-        Returns:
-            The release.
-
-        Raises:
-            ArgumentTypeError: not a path.
-            ArgumentValueError: a path that no file has, such as an empty one.
-            OSError: the file cannot be read.
-            ReleaseFormatError: it is not a release of this version, or damaged.
-        """
-        return cls.from_bytes(read_release(path))
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Release:
-        """Return the release that is encoded in bytes.
-
-        Guarantee: sizes are checked before any allocation; hostile bytes raise an error.
-
-        Args:
-            data: the result of :meth:`to_bytes`.
-
-        Returns:
-            The release.
-
-        Raises:
-            ArgumentTypeError: not bytes.
-            ReleaseFormatError: not a release of this version, or damaged.
-        """
-        if not isinstance(data, bytes):
-            raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
-        native, names = _native.Release.from_bytes(data)
-        try:
-            return cls(native, names)
-        except LazySketchError as disagreement:
-            # Well-formed, but its noise is too small for the stated guarantee.
-            raise ReleaseFormatError(f"release: {disagreement}") from None
-
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the release to a file atomically; an existing release is replaced.
-
-        Args:
-            path: the file.
-            overwrite: True to replace also a file that is not a release.
-
-        Raises:
-            ArgumentTypeError: not a path, or not a bool.
-            ArgumentValueError: a path that no file has, such as an empty one.
-            OverwriteError: the file exists and is not a release; it is unchanged.
-            OSError: the file cannot be written.
-        """
-        check_bools(overwrite=overwrite)
-        write_whole(path, self.to_bytes(), replaces=None if overwrite else MAGIC)
+    def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
+        return cls(native, names)
 
     def to_bytes(self) -> bytes:
         """Return the release as bytes, the same on every platform.
@@ -265,9 +211,6 @@ class Release(PublicTable):
         """The reasons why it is not private; empty for a private release."""
         reasons = [why for part in self._parts for why in part.privacy.not_private_because]
         return tuple(dict.fromkeys(reasons))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
 
     def _only_part(self, name: str) -> ReleasePart:
         if len(self._parts) == 1:
