@@ -12,7 +12,7 @@ and read again from where the gate is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -25,14 +25,10 @@ from lazysketch.arguments import checked_choice
 from lazysketch.errors import ArgumentValueError
 from lazysketch.kafka.consumers import check_transient, checked_settings, is_incremental
 from lazysketch.kafka.messages import MalformedMessage, values_reader
+from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sources import checked_request
 from lazysketch.workers import Partition
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
 
 __all__ = ["Gate", "GroupMember"]
 
@@ -53,7 +49,7 @@ class Gate(Protocol):
         """Take the counts of one member."""
 
 
-class GroupMember:
+class GroupMember(ClosedByBlock):
     """One consumer of a group, which counts what it reads.
 
     Guarantee: events and counts stay in this process; what is handed over is ciphertext with
@@ -186,17 +182,6 @@ class GroupMember:
     def close(self) -> None:
         """Hand over, and leave the group."""
         self._consumer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _count(self, messages: list[Any]) -> int:
         values: list[bytes] = []

@@ -13,17 +13,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from lazysketch.errors import SourceError
 from lazysketch.kafka.consumers import check_transient, checked_settings, opened_consumer
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
+from lazysketch.sketches.live_state import ClosedByBlock
 
 __all__ = [
     "Message",
@@ -152,7 +148,7 @@ def listed_ranges(
         return found
 
 
-class RangeReader:
+class RangeReader(ClosedByBlock):
     """Reads ranges of offsets, each message once, those of a partition in their order.
 
     Args:
@@ -248,17 +244,6 @@ class RangeReader:
         """End the connections."""
         self._consumer.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _consumed(self) -> list[Any]:
         # The client would wait for all of them.
         found = self._asked(lambda: self._consumer.consume(1, _WAIT))
@@ -277,7 +262,7 @@ class RangeReader:
             end = self._ends.get(key)
             offset = message.offset()
             if end is None or offset < self.following[key]:
-                continue  # behind the end, or delivered twice
+                continue  # after the end, or delivered twice
             if error is None and (self._follow or offset < end):
                 self.following[key] = offset + 1
                 yield Message(*key, offset, message.value())

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from lazysketch import _native
@@ -30,6 +29,7 @@ from lazysketch.privacy.charges import Charge
 from lazysketch.privacy.composable import Composable
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.keys import Key
+from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.store.opening import anchor_of, has_no_record, is_store
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Run:
         self._ledger.close_run(self.entry.run)
 
 
-class Ledger:
+class Ledger(ClosedByBlock):
     """What was spent on a population, and a cap that no run may exceed.
 
     Guarantee: everything that the charged runs ever publish is (epsilon, delta)-private together
@@ -218,17 +218,6 @@ class Ledger:
             self._latest = max(self._latest, record.at)
         else:
             raise StoreError("ledger: expected runs in their order, got another record")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def charge(
         self, *parts: Composable, note: str = "", unit: Unit | None = None, state: str = ""

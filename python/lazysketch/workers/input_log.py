@@ -15,14 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import SourceError
+from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.sources.io.naming import naming
 from lazysketch.workers.file_tasks import ListedFile, input_digest
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
-
     from lazysketch.sources.formats.selection import Selection
 
 __all__ = ["InputLog"]
@@ -39,7 +36,7 @@ create index if not exists files_of_tick on files (tick);
 """
 
 
-class InputLog:
+class InputLog(ClosedByBlock):
     """The ticks of one input.
 
     Args:
@@ -139,14 +136,3 @@ class InputLog:
     def close(self) -> None:
         """Close the file."""
         self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
