@@ -10,27 +10,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
 from lazysketch.estimation.intervals import Interval
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.relations import Relation
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, LiveState
 from lazysketch.sketches.private_table import PrivateTable
-from lazysketch.specification.distinct import BIT_WEIGHT, MOST_LEVELS
-from lazysketch.specification.mechanisms import Mechanism, MechanismName
-from lazysketch.specification.schedules import Punctual, Schedule
+from lazysketch.specification.distinct_spec import DistinctOptions, distinct_spec
+from lazysketch.specification.mechanisms import Mechanism
+from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
-    from typing_extensions import Never, Self
+    from typing_extensions import Never, Self, Unpack
 
 __all__ = ["DistinctCount"]
 
-DEFAULT_BITS: Final = 2**16
-DEFAULT_LEVELS: Final = 8
 _EXAMPLE: Final = "DistinctCount(epsilon=1.0, delta=1e-8)"
 
 
@@ -43,6 +40,7 @@ class _LevelCounts(PrivateTable):
             raise ArgumentValueError(f"spec: expected kind 'distinct', got {spec.kind!r}")
 
 
+@with_options(DistinctOptions, defaults=(distinct_spec,))
 class DistinctCount(ClosedByBlock, LiveState):
     """Private number of distinct items of a stream: of people, if the items are people.
 
@@ -54,17 +52,6 @@ class DistinctCount(ClosedByBlock, LiveState):
     for each of them.
 
     Args:
-        epsilon: privacy parameter, above 0 and at most 100; no default.
-        delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people.
-        relation: ``"substitution"`` or ``"zero-out"``, which has half the noise.
-        horizon: number of steps, or None for any number; with a horizon there is less noise.
-        bits: bits of each level, a power of two from 2^6 to 2^24. The error is about
-            0.9 / sqrt(bits) of the number, once noise is small against it.
-        levels: sampling levels, 1 to 16; numbers up to about bits * 4^levels can be told apart.
-            Memory is bits * levels / 8 bytes.
-        schedule: when the counts are published; by default at every step, which costs nothing.
-        mechanism: ``"tree"`` for the least noise, ``"tree-log"``, ``"tree-deep"`` or ``"haar"``.
-        hash_seed: public seed, 0 to 2^64 - 1; a fresh one when None.
         key: master key; a fresh one when None.
 
     Raises:
@@ -84,41 +71,11 @@ class DistinctCount(ClosedByBlock, LiveState):
     """
 
     def __init__(
-        self,
-        *positional: Never,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        relation: Relation = "substitution",
-        horizon: int | None = None,
-        bits: int = DEFAULT_BITS,
-        levels: int = DEFAULT_LEVELS,
-        schedule: Schedule | None = None,
-        mechanism: MechanismName = "tree",
-        hash_seed: int | None = None,
-        key: Key | None = None,
+        self, *positional: Never, key: Key | None = None, **options: Unpack[DistinctOptions]
     ) -> None:
         """Make the description of the counts, and the counts."""
-        if positional:
-            raise ArgumentTypeError(f"arguments: expected names, as in {_EXAMPLE}")
-        for name, value in (("epsilon", epsilon), ("delta", delta)):
-            if value is None:
-                raise ArgumentTypeError(f"{name}: expected a number, as in {_EXAMPLE}, got none")
-        if schedule is not None and horizon is not None:
-            raise ArgumentTypeError("horizon: expected none with a schedule, which has its own")
-        spec = TableSpec(
-            kind="distinct",
-            depth=1,
-            width=checked_integer("levels", levels, most=MOST_LEVELS),
-            bits=bits,
-            schedule=Punctual(horizon=horizon) if schedule is None else schedule,
-            epsilon=epsilon,  # type: ignore[arg-type]  # not None, as checked above
-            delta=delta,  # type: ignore[arg-type]
-            relation=relation,
-            mechanism=mechanism,
-            max_weight=BIT_WEIGHT,
-            hash_seed=hash_seed,
-        )
-        self._table = _LevelCounts.from_spec(spec, key=key)
+        check_keywords(type(self), positional, options, DistinctOptions, example=_EXAMPLE)
+        self._table = _LevelCounts.from_spec(distinct_spec(**options), key=key)
 
     @classmethod
     def from_spec(cls, spec: TableSpec, *, key: Key | None = None) -> Self:

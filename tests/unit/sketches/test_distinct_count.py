@@ -156,6 +156,19 @@ def test_kinds_of_releases_are_told_apart() -> None:
         of(ITEMS)._native.merge([of(ITEMS)._native, of(ITEMS, key=None)._native])
 
 
+def test_a_file_of_another_kind_is_named_once(tmp_path: Path) -> None:
+    of(ITEMS).save(tmp_path / "people.lzs")
+    with pytest.raises(ReleaseFormatError) as refused:
+        ls.Release.load(tmp_path / "people.lzs")
+    assert str(refused.value).count("release:") == 1
+
+
+def test_distinct_items_have_no_names() -> None:
+    native = of(ITEMS)._native
+    with pytest.raises(ReleaseFormatError, match="expected no names"):
+        ls.DistinctRelease.from_bytes(native.to_bytes(["ann"]))
+
+
 def test_damaged_bytes_are_refused() -> None:
     data = of(ITEMS).to_bytes()
     for at in range(0, len(data), 7):
@@ -199,8 +212,8 @@ def test_live_counts_are_not_copied() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilon": None}, "epsilon: expected a number"),
-        ({"delta": None}, "delta: expected a number"),
+        ({"epsilon": None}, "epsilon: expected a finite number"),
+        ({"delta": None}, "delta: expected"),
         ({"delta": 2.0}, "delta: expected"),
         ({"bits": 1000}, "bits: expected a power of two"),
         ({"bits": 32}, "bits: expected"),
@@ -219,7 +232,11 @@ def test_wrong_arguments(options: dict[str, object], message: str) -> None:
 
 def test_a_name_is_needed_for_each_argument() -> None:
     with pytest.raises(ArgumentTypeError, match=r"DistinctCount\(epsilon=1.0"):
-        ls.DistinctCount(1.0, 1e-6)  # type: ignore[arg-type]
+        ls.DistinctCount(1.0, 1e-6)  # type: ignore[call-arg,arg-type]
+    with pytest.raises(ArgumentTypeError, match="delta: expected a value, as in DistinctCount"):
+        ls.DistinctCount(epsilon=1.0)  # type: ignore[call-arg]
+    with pytest.raises(ArgumentTypeError, match=r"level: .*DistinctCount \(levels\?\)"):
+        ls.DistinctCount(epsilon=1.0, delta=1e-6, level=3)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
