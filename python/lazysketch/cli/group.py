@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lazysketch.cli.configuration import PREFIX, check_environment, options_of
+from lazysketch.cli.ordered_group import OrderedGroup
 from lazysketch.cli.run.exit_status import FAILED, INTERRUPTED, READER_GONE
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.verbs import SHORT_HELP, Verbs
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class _Group(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
-        return list(self.commands)  # in the order of the help, not sorted
-
+class _Group(OrderedGroup):
     def format_commands(
         self,
         ctx: click.Context,  # noqa: ARG002 -- click's signature

@@ -9,6 +9,7 @@ import click
 
 from lazysketch.cli.ledger_options import ledger_place
 from lazysketch.cli.options import output_option
+from lazysketch.cli.ordered_group import OrderedGroup
 from lazysketch.cli.run.files import check_plot_target, save_plot
 from lazysketch.cli.run.ledgers import named_errors, opened_ledger
 from lazysketch.cli.run.state_keys import key_for
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("run", "begun", "closed", "epsilon", "delta", "mu", "note")
 
 
-@click.group()
+@click.group(cls=OrderedGroup)
 def ledger() -> None:
     """Keep what all runs over a population spend, with a cap that no run may exceed.
 

@@ -12,12 +12,12 @@ from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, SourceError
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.io.byte_stream import ByteStream
+from lazysketch.sources.io.compression import COMPRESSED_NAMES
 
 _ROWS = 20
 _MOST_SHOWN = 20
 _LONGEST_SHOWN = 40
 _COMPARED = 1_000  # names that are compared with a misspelled one
-_COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 DELIMITERS = (",", "\t", ";", "|")
 _SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
@@ -103,7 +103,7 @@ class Head:
     def is_called(self, *endings: str) -> bool:
         """Tell whether the name, without a compression suffix, has one of these endings."""
         name = self.name.lower()
-        for compressed in _COMPRESSED:
+        for compressed in COMPRESSED_NAMES:
             name = name.removesuffix(compressed)
         return name.endswith(endings)
 
@@ -183,7 +183,7 @@ def column_number(
 
 
 def _similar_place(names: Sequence[str], column: str) -> str:
-    """Return where a column with a similar name is, "" if there is none."""
+    """Return where a column with a similar name is, or "" without such a column."""
     near = difflib.get_close_matches(
         column.lower(), [known.lower() for known in names[:_COMPARED]], n=1
     )

@@ -1,10 +1,13 @@
-"""Decompression of inputs in bounded memory; the first bytes decide, never the name.
+"""Decompression of inputs in bounded memory; the first bytes decide, not the name.
 
 At most READ_SIZE bytes are decompressed at a time, and data may expand at most
 MOST_EXPANSION-fold, so a decompression bomb costs bounded time, and no memory. Multiple
 members or frames, as parallel compressors write them, are joined.
 gzip, xz and bz2 use the standard library, zstd uses pyarrow. Data are decompressed as
 soon as they arrive (zstd: as soon as they fill a block or the input ends).
+
+A name that ends like that of a compressed file is no reason to decompress, but plain data under
+such a name are refused: a download that went wrong is otherwise counted as text.
 
 Every failure is a SourceError that names the input.
 """
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 READ_SIZE = 1 << 19
+COMPRESSED_NAMES = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bz2"}
 
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
 _FIRST_PIECE = 1 << 9  # bytes that a member gets first
@@ -65,7 +69,8 @@ def expanded(blocks: Iterator[bytes], *, name: str) -> tuple[Iterator[bytes], bo
         The blocks, and whether they were compressed.
 
     Raises:
-        SourceError: While iterating: damaged, truncated, or zstd without pyarrow.
+        SourceError: Plain data in a file with the name of a compressed one. While iterating:
+            damaged, truncated, or zstd without pyarrow.
     """
     first = b""
     # Wait for more bytes only while these could still become a known magic number.
@@ -78,7 +83,19 @@ def expanded(blocks: Iterator[bytes], *, name: str) -> tuple[Iterator[bytes], bo
     for magic, decompress in _DECOMPRESSORS.items():
         if first.startswith(magic):
             return decompress(rest, name), True
+    if first:
+        _check_plain(name)
     return rest, False
+
+
+def _check_plain(name: str) -> None:
+    """Raise SourceError if plain data are in a file that is called a compressed one."""
+    for ending, kind in COMPRESSED_NAMES.items():
+        if name.lower().endswith(ending):
+            raise SourceError(
+                f"{name}: expected {kind} data, as the name ends in {ending}, got data that are "
+                "not compressed; if they are rows, rename the file or give it as standard input"
+            )
 
 
 def is_compressed(head: bytes) -> bool:

@@ -62,6 +62,27 @@ def test_each_kind_is_decompressed_regardless_of_the_name(
     assert content(path) == payload
 
 
+@pytest.mark.parametrize("name", ["a.GZ", "a.csv.gz", "a.xz", "a.zst", "a.bz2"])
+def test_plain_data_under_the_name_of_compressed_ones_are_refused(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes(b"<html>not found</html>\n")
+    ending = name.lower().rpartition(".")[2]
+    with pytest.raises(
+        SourceError, match=rf"{name}: expected \w+ data, .* ends in \.{ending}, got"
+    ):
+        content(tmp_path / name)
+
+
+def test_another_compression_than_that_of_the_name_and_an_empty_file_are_read(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.gz").write_bytes(lzma.compress(b"a\n"))
+    (tmp_path / "b.gz").write_bytes(b"")
+    assert content(tmp_path / "a.gz") == b"a\n"
+    assert content(tmp_path / "b.gz") == b""
+
+
 @kinds
 def test_members_are_joined(path: Path, kind: str) -> None:
     path.write_bytes(KINDS[kind](b"a\n") + KINDS[kind](PAYLOAD) + KINDS[kind](b"b\n"))
