@@ -159,12 +159,13 @@ def of_columns(items: np.ndarray) -> Iterator[InputType]:
         name="text", method=method, items=text, single=UPDATE_OF_STR, unavoidable=EXPORT
     )
     strings = texts(items)
-    for name, fixed in (
+    for name, array in (
         ("numpy text", np.array(strings)),
         ("numpy bytes", np.array([string.encode() for string in strings])),
+        ("numpy text of any length", np.array(strings, dtype=np.dtypes.StringDType())),
     ):
         yield InputType(
-            name=name, method=method, items=fixed, baseline="text", unavoidable=READ_VALUE
+            name=name, method=method, items=array, baseline="text", unavoidable=READ_VALUE
         )
     for name, given in (
         ("large text", text.cast(pa.large_string())),
@@ -197,6 +198,7 @@ def of_lists(items: np.ndarray) -> Iterator[InputType]:
         ("list of str", strings, "list of int", UPDATE_OF_STR),
         ("list of bytes", [text.encode() for text in strings], "list of str", UPDATE_OF_STR),
         ("list of numpy.int64", list(part), None, "one update per numpy.int64"),
+        ("numpy array of str", np.array(strings, dtype=object), "list of str", UPDATE_OF_STR),
     ):
         yield InputType(
             name=name, method=sketch.update_many, items=given, baseline=baseline, single=single

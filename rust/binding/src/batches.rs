@@ -4,6 +4,7 @@
 //! Arrays, lists and tuples are recognised by their exact type, without attribute lookups: a failed
 //! lookup costs as much as counting a hundred events.
 
+use crate::array_cells::{objects_of_array, objects_of_pandas};
 use crate::arrays::{Integers, Values, as_contiguous, integers_of};
 use crate::arrow;
 use crate::arrow_import;
@@ -13,6 +14,7 @@ use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, says_wrong_typ
 use crate::fixed_width_text::FixedWidthText;
 use crate::items::{Column, Target, small_count, small_integer};
 use crate::logged_events::LoggedEvents;
+use crate::packed_text::collected_of_packed_text;
 use lazysketch_core::item::Item;
 use lazysketch_core::memory;
 use lazysketch_core::table::items::Items;
@@ -72,6 +74,11 @@ pub(crate) fn batch_of<'py>(
         };
     }
     refuse_single_values("items", items)?;
+    if column.is_none()
+        && let Some(array) = objects_of_pandas(items)?
+    {
+        return from_numpy(&array, target);
+    }
     if let Some(chunks) = arrow_import::arrays_of(items, "items")? {
         return match target {
             Target::Fingerprint(fingerprinter) => {
@@ -330,12 +337,20 @@ fn from_numpy<'py>(
     match array.dtype().kind() {
         b'i' => from_integers(Integers::Signed(contiguous(array, "int64")?), target),
         b'u' => from_integers(Integers::Unsigned(contiguous(array, "uint64")?), target),
-        b'U' | b'S' | b'O' | b'T' => {
+        b'O' => from_sequence(array.len(), objects_of_array(array), target),
+        b'U' | b'S' | b'T' => {
             if let Some(texts) = FixedWidthText::of(array)? {
                 return from_texts(&texts, target).map(PreparedBatch::Ready);
             }
-            // Objects and texts of any length: numpy gives Python values, which are checked one by
-            // one.
+            let room = memory::room_for(array.len()).map_err(raise)?;
+            let push = |items: &mut Vec<u64>, item: Item<'_>| {
+                items.push(target.item(item)?);
+                Ok(())
+            };
+            if let Some(items) = collected_of_packed_text(array, room, push)? {
+                return Ok(PreparedBatch::Ready(items));
+            }
+            // numpy gives Python values, which are checked one by one.
             let values = array.call_method0("tolist")?.cast_into::<PyList>()?;
             from_sequence(values.len(), objects_of(&values), target)
         }

@@ -66,17 +66,44 @@ impl<'py> FixedWidthText<'py> {
                 }
             }
             Units::Text(units) => {
-                let bytes = 4 * self.width; // so that the text never moves
+                let rows = (BLOCK / self.width).max(1);
+                let bytes = 4 * self.width * rows; // so that the text never moves
                 let mut text = Zeroizing::new(memory::room_for(bytes).map_err(raise)?);
-                let values = units.as_slice("items")?.chunks_exact(self.width);
-                for (position, value) in values.enumerate() {
-                    let result = match utf8_of(without_zeros(value), &mut text) {
-                        Some(text) => with(Item::Text(text)),
-                        None => Err(refuse("text with a lone surrogate")),
-                    };
-                    result.map_err(|fault| fault.at(position))?;
+                let blocks = units.as_slice("items")?.chunks(rows * self.width);
+                for (number, block) in blocks.enumerate() {
+                    self.texts_of(block, &mut text, refuse, &mut with)
+                        .map_err(|(position, fault)| fault.at(number * rows + position))?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Call `with` on each value of a block of code points. A block of ASCII, the usual case, is
+    /// converted and checked as one text.
+    #[inline]
+    fn texts_of(
+        &self,
+        block: &[u32],
+        text: &mut Vec<u8>,
+        refuse: &dyn Fn(&str) -> Fault,
+        mut with: impl FnMut(Item<'_>) -> Result<(), Fault>,
+    ) -> Result<(), (usize, Fault)> {
+        if let Some(texts) = ascii_of(block, text) {
+            for position in 0..block.len() / self.width {
+                let start = position * self.width;
+                let value = &texts[start..start + self.width];
+                let value = &value[..without_zeros(value.as_bytes()).len()];
+                with(Item::Text(value)).map_err(|fault| (position, fault))?;
+            }
+            return Ok(());
+        }
+        for (position, value) in block.chunks_exact(self.width).enumerate() {
+            let result = match utf8_of(without_zeros(value), text) {
+                Some(text) => with(Item::Text(text)),
+                None => Err(refuse("text with a lone surrogate")),
+            };
+            result.map_err(|fault| (position, fault))?;
         }
         Ok(())
     }
@@ -98,25 +125,45 @@ fn units_of<'py, T: Element + Zeroize>(
     Ok(Values::InPlace(units))
 }
 
+/// Code points that are converted together: they and their bytes fit the first cache.
+const BLOCK: usize = 2048;
+
 /// A value without the zeros at its end.
+#[inline]
 fn without_zeros<T: Copy + Default + PartialEq>(value: &[T]) -> &[T] {
     let zero = T::default();
-    let last = value.iter().rposition(|&unit| unit != zero);
+    let mut end = value.len();
+    // Short values of a wide type: eight zeros in one comparison.
+    while end >= 8
+        && value[end - 8..end]
+            .iter()
+            .fold(true, |all, &it| all & (it == zero))
+    {
+        end -= 8;
+    }
+    let last = value[..end].iter().rposition(|&unit| unit != zero);
     &value[..last.map_or(0, |last| last + 1)]
+}
+
+/// Code points as one ASCII text, written to `text`; `None` if one of them is another character.
+#[inline]
+fn ascii_of<'a>(points: &[u32], text: &'a mut Vec<u8>) -> Option<&'a str> {
+    if points.iter().fold(0, |all, &point| all | point) >= 0x80 {
+        return None;
+    }
+    text.clear();
+    text.extend(points.iter().map(|&point| point as u8));
+    str::from_utf8(text).ok()
 }
 
 /// Code points as UTF-8, written to `text`; `None` if one of them is no character.
 #[inline]
 fn utf8_of<'a>(points: &[u32], text: &'a mut Vec<u8>) -> Option<&'a str> {
     text.clear();
-    if points.iter().fold(0, |all, &point| all | point) < 0x80 {
-        text.extend(points.iter().map(|&point| point as u8));
-    } else {
-        for &point in points {
-            let mut bytes = [0; 4];
-            let character = char::from_u32(point)?.encode_utf8(&mut bytes);
-            text.extend_from_slice(character.as_bytes());
-        }
+    for &point in points {
+        let mut bytes = [0; 4];
+        let character = char::from_u32(point)?.encode_utf8(&mut bytes);
+        text.extend_from_slice(character.as_bytes());
     }
     str::from_utf8(text).ok()
 }

@@ -5,6 +5,7 @@
 //! Exact counts of private sketches do not cross this boundary: the core returns only releases,
 //! estimates and public parameters.
 
+mod array_cells;
 mod arrays;
 mod arrow;
 mod arrow_import;
@@ -39,6 +40,7 @@ mod logged_people;
 mod maker_process;
 mod nesting_lock;
 mod owned_items;
+mod packed_text;
 mod partial;
 mod peeling;
 mod people;

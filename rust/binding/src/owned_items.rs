@@ -3,6 +3,7 @@
 //! Text and bytes are borrowed from Arrow memory, and numpy integers are read in place. Items of
 //! other Python objects are copied, because the objects may be freed before the batch is counted.
 
+use crate::array_cells::{objects_of_array, objects_of_pandas};
 use crate::arrays::{Values, as_contiguous};
 use crate::arrow::{self, Chunk};
 use crate::arrow_import;
@@ -14,6 +15,7 @@ use crate::fixed_width_text::FixedWidthText;
 use crate::items::{Column, Fault, no_item, with_item};
 use crate::level_names::LevelNames;
 use crate::logged_events::LoggedEvents;
+use crate::packed_text::collected_of_packed_text;
 use lazysketch_core::Error;
 use lazysketch_core::item::Item;
 use lazysketch_core::table::item_list::MixedItems;
@@ -97,6 +99,11 @@ pub(crate) fn owned_items_of<'py>(
         return names.get().columns().map(OwnedItems::Columns);
     }
     refuse_single_values("items", items)?;
+    if column.is_none()
+        && let Some(array) = objects_of_pandas(items)?
+    {
+        return from_numpy(&array);
+    }
     if let Some(chunks) = arrow_import::arrays_of(items, "items")? {
         let columns = arrow::columns(&chunks, column, "items")?;
         let plain = HashedColumns::in_place(&columns)?;
@@ -122,10 +129,16 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'p
             let values = as_contiguous(array, "uint64")?;
             Ok(OwnedItems::Unsigned(Values::InPlace(values)))
         }
-        b'U' | b'S' | b'O' | b'T' => match FixedWidthText::of(array)? {
-            Some(texts) => copies_of_texts(&texts).map(OwnedItems::Copied),
-            None => copied_of_any(&array.call_method0("tolist")?),
-        },
+        b'O' => copied(objects_of_array(array).map(Ok)).map(OwnedItems::Copied),
+        b'U' | b'S' | b'T' => {
+            if let Some(texts) = FixedWidthText::of(array)? {
+                return copies_of_texts(&texts).map(OwnedItems::Copied);
+            }
+            match collected_of_packed_text(array, MixedItems::default(), pushed)? {
+                Some(copies) => Ok(OwnedItems::Copied(copies)),
+                None => copied_of_any(&array.call_method0("tolist")?),
+            }
+        }
         _ => Err(ArgumentTypeError::new_err(format!(
             "items: expected an array of integers, text, bytes or objects, got dtype {}",
             array.dtype()
