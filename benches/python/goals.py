@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
-from . import distinct, hierarchies, known_names, wide_tables
+from . import distinct, file_formats, hierarchies, known_names, wide_tables
 from .measuring import Results, figure
 
 
@@ -135,6 +135,11 @@ def top_ms(results: Results, *, name: str, names: int) -> list[float]:
         / 1e6
         for width in known_names.WIDTHS
     ]
+
+
+def row_ns(results: Results, *, file: str) -> list[float]:
+    name = file_formats.SOURCE
+    return [value(results, "cpu_ns", group="file formats", name=name, items=file)]
 
 
 def at_most(text: str, limit: float, found: Callable[[Results], list[float]]) -> Goal:
@@ -294,6 +299,10 @@ GOALS = [
             / value(results, "cpu_ns", group="distinct", name=distinct.EXACT, items=items)
             for items in (distinct.NEW, distinct.REPEATED, distinct.TEXT)
         ],
+    ),
+    *(
+        at_most(f"processor ns per row of one column of {file}", limit, partial(row_ns, file=file))
+        for file, limit in ((file_formats.CSV, 150), (file_formats.JSON, 500))
     ),
     at_most(
         "cost of a batch in a table of 2^20 columns or more over exact counting",
