@@ -133,7 +133,7 @@ def _subjects() -> list[Subject]:
         _of(seeded_key, {"seed": 1, "sketch_id": None}),
         _of(fixed_id, {"key": ls.Key.generate(), "sketch_id": bytes(16)}),
         _of(draws, {"sketch": _sketch(), "cells": [0], "nodes": [1]}),
-        _of(ls.Release.load, {"path": "no such file"}),
+        _of(ls.Release.load, {"path": "no such file"}, name="Release.load"),
         _of(ls.PeriodicSaves, {"release": _sketch().release, "path": "no such folder/a.lzs"}),
         _of(open_source, {"paths": "/dev/null", "format": "lines"}),
         _of(ls.plan, {"steps": 10_000, "relative_error": 0.5, **_NOISE}, rare=True),

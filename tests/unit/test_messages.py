@@ -63,5 +63,9 @@ def test_a_column_that_does_not_convert() -> None:
 
 def test_a_pandas_column_of_mixed_types() -> None:
     pandas = pytest.importorskip("pandas")
+    mixed = pandas.Series(["a", 1], dtype=object)
+    counted = sketch()
+    counted.update_many(mixed)  # as a list of them
+    assert counted.release().step == 2
     with pytest.raises(ArgumentTypeError, match="^items: expected a column of one type"):
-        sketch().update_many(pandas.Series(["a", 1], dtype=object))
+        sketch().update_many(pandas.DataFrame({"mixed": mixed}), column="mixed")
