@@ -8,7 +8,8 @@ use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, raise};
 use crate::items::Fault;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
     Array, ArrayRef, GenericStringArray, OffsetSizeTrait, StringViewArray,
@@ -301,6 +302,51 @@ pub(crate) fn convert_counts(arrays: &[Imported], name: &str) -> PyResult<Vec<u6
         }
     }
     Ok(counts)
+}
+
+/// Return the numbers of all chunks as floats.
+pub(crate) fn convert_numbers(arrays: &[Imported], name: &str) -> PyResult<Vec<f64>> {
+    let mut numbers = Vec::new();
+    for array in arrays {
+        let (data, _) = column_of(array, None, name, numbers.len())?;
+        refuse_nulls(&data, numbers.len(), name)?;
+        if data.data_type().is_integer() || data.data_type().is_floating() {
+            append_numbers(&validated(data, name)?, name, &mut numbers)?;
+        } else if *data.data_type() != DataType::Null {
+            let got = name_of_type(data.data_type());
+            let message = format!("{name}: expected numbers, got Arrow type {got}");
+            return Err(ArgumentTypeError::new_err(message));
+        }
+    }
+    Ok(numbers)
+}
+
+fn append_numbers(chunk: &ArrayRef, name: &str, numbers: &mut Vec<f64>) -> PyResult<()> {
+    memory::reserve(numbers, chunk.len()).map_err(raise)?;
+    macro_rules! append {
+        ($type:ty) => {{
+            let values = chunk.as_primitive::<$type>().values();
+            numbers.extend(values.iter().map(|&value| value as f64));
+        }};
+    }
+    match chunk.data_type() {
+        DataType::UInt8 => append!(UInt8Type),
+        DataType::UInt16 => append!(UInt16Type),
+        DataType::UInt32 => append!(UInt32Type),
+        DataType::UInt64 => append!(UInt64Type),
+        DataType::Int8 => append!(Int8Type),
+        DataType::Int16 => append!(Int16Type),
+        DataType::Int32 => append!(Int32Type),
+        DataType::Int64 => append!(Int64Type),
+        DataType::Float32 => append!(Float32Type),
+        DataType::Float64 => append!(Float64Type),
+        DataType::Float16 => {
+            let values = chunk.as_primitive::<Float16Type>().values();
+            numbers.extend(values.iter().map(|value| value.to_f64()));
+        }
+        _ => return Err(broken(name, "a type that is not its own")),
+    }
+    Ok(())
 }
 
 /// Return the name of a type without its parameters, which may contain names of fields.

@@ -8,10 +8,11 @@ use crate::introspection::{
     schedule_of, schedule_tuple,
 };
 use crate::key::Key;
+use crate::values::value_rows_of;
 use lazysketch_core::discovery::spec::DiscoverySpec as CoreDiscovery;
 use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::Identity;
-use lazysketch_core::parameters::{NoiseSpec, PersonBound, Shape};
+use lazysketch_core::parameters::{NoiseSpec, PersonBound, Shape, TableKind, digest_of_edges};
 use lazysketch_core::schedule::EVENTS_PER_STEP;
 use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -79,6 +80,8 @@ pub(crate) struct TableSpec {
     person_bound: Option<PersonBoundObject>,
     max_changes: u32,
     bits: u32,
+    edges: Vec<f64>,
+    chosen_value_rows: Option<String>,
 }
 
 /// A `lazysketch.PersonBound`.
@@ -105,9 +108,25 @@ impl TableSpec {
         self.shape_with(|| key.hash_seed(identity))
     }
 
+    fn kind(&self) -> PyResult<TableKind> {
+        match (self.kind.as_str(), &self.chosen_value_rows) {
+            ("distinct", _) => Ok(TableKind::Distinct { bits: self.bits }),
+            ("values", Some(rows)) => Ok(TableKind::Values {
+                rows: value_rows_of(rows)?,
+                edges: digest_of_edges(&self.edges),
+            }),
+            (other, _) => kind_of(other),
+        }
+    }
+
+    /// Return the edges between bins, which releases state; none for other kinds.
+    pub(crate) fn edges(&self) -> &[f64] {
+        &self.edges
+    }
+
     fn shape_with(&self, seed: impl FnOnce() -> u64) -> PyResult<Shape> {
         Ok(Shape {
-            kind: kind_of(&self.kind, self.bits)?,
+            kind: self.kind()?,
             depth: self.depth,
             width: self.width,
             hash_seed: self.hash_seed.unwrap_or_else(seed),

@@ -97,7 +97,7 @@ impl ErrorModel {
         max_weight: f64,
         burstiness: f64,
     ) -> PyResult<Self> {
-        let kind = kind_of(kind, 0)?;
+        let kind = kind_of(kind)?;
         let table = table.as_array();
         let facts = TableErrors {
             signed: kind == TableKind::CountSketch,

@@ -70,7 +70,7 @@ impl ExactSketch {
         }
         let hash_seed = hash_seed.map_or_else(fresh_hash_seed, Ok).map_err(raise)?;
         let shape = Shape {
-            kind: kind_of(kind, 0)?,
+            kind: kind_of(kind)?,
             depth,
             width,
             hash_seed,

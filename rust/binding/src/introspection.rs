@@ -20,18 +20,13 @@ fn unknown<T>(name: &str, expected: &str, got: &str) -> PyResult<T> {
     )))
 }
 
-/// `bits` are those of each level of a count of distinct items.
-pub(crate) fn kind_of(name: &str, bits: u32) -> PyResult<TableKind> {
+/// The kinds that need no more than their name.
+pub(crate) fn kind_of(name: &str) -> PyResult<TableKind> {
     match name {
         "count-min" => Ok(TableKind::CountMin),
         "count-sketch" => Ok(TableKind::CountSketch),
         "counters" => Ok(TableKind::Counters),
-        "distinct" => Ok(TableKind::Distinct { bits }),
-        other => unknown(
-            "kind",
-            "'count-min', 'count-sketch', 'counters' or 'distinct'",
-            other,
-        ),
+        other => unknown("kind", "'count-min', 'count-sketch' or 'counters'", other),
     }
 }
 

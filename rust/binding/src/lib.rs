@@ -54,6 +54,7 @@ mod store;
 mod table_parts;
 mod text;
 mod text_column;
+mod values;
 mod weights;
 
 use pyo3::prelude::*;
@@ -133,6 +134,10 @@ mod _native {
     };
     #[pymodule_export]
     use super::text_column::TextColumn;
+    #[pymodule_export]
+    use super::values::{
+        bins_of_values, value_prefixes, value_tree_facts, value_tree_rows, value_variances,
+    };
     #[pymodule_export]
     use super::weights::plain_weights;
 

@@ -58,6 +58,7 @@ impl PrivateSketch {
                 restored.and_then(|sketch| same_id(sketch.sketch_id(), id).map(|()| sketch))
             }
         };
+        let sketch = sketch.and_then(|sketch| sketch.with_edges(spec.edges()));
         Self::of_core(Core::Plain(sketch.map_err(raise)?)).with_people(&key.master)
     }
 

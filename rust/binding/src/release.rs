@@ -252,6 +252,21 @@ impl Release {
         bits_of(self.inner.shape().kind)
     }
 
+    /// The edges between the bins of values; empty for other kinds.
+    #[getter]
+    fn edges(&self) -> Vec<f64> {
+        self.inner.edges().to_vec()
+    }
+
+    /// The rows of the tree over the bins of values; None for other kinds.
+    #[getter]
+    fn value_rows(&self) -> Option<&'static str> {
+        match self.inner.shape().kind {
+            TableKind::Values { rows, .. } => Some(rows.name()),
+            _ => None,
+        }
+    }
+
     #[getter]
     fn hash_seed(&self) -> u64 {
         self.inner.shape().hash_seed
@@ -280,10 +295,8 @@ pub(crate) fn bytes_object<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound
 /// Return the conversion target of items of a table of this shape.
 pub(crate) fn target_of<'a>(shape: &Shape, fingerprinter: &'a Fingerprinter) -> Target<'a> {
     match shape.kind {
-        TableKind::Counters => Target::Index(shape.width.into()),
-        TableKind::CountMin | TableKind::CountSketch | TableKind::Distinct { .. } => {
-            Target::Fingerprint(fingerprinter)
-        }
+        kind if kind.takes_indices() => Target::Index(shape.width.into()),
+        _ => Target::Fingerprint(fingerprinter),
     }
 }
 

@@ -5,6 +5,7 @@
 //! delta as NOT PRIVATE. The check is of the ideal mechanism and lenient by 1 % of delta;
 //! calibration in Python is exact and also accounts for numerical error.
 
+use crate::mechanism::value_tree::ValueTree;
 use crate::mechanism::{MOVE_FACTOR, Mechanism, MechanismKind};
 use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 
@@ -154,7 +155,18 @@ fn table_sensitivity2(shape: &Shape, spec: &NoiseSpec) -> f64 {
         };
         return people * planted!("distinct-without-the-move", 1.0, MOVE_FACTOR);
     }
+    if let Ok(Some(tree)) = shape.value_tree() {
+        return values_sensitivity2(tree, spec.relation);
+    }
     table_changes(shape, spec) as f64
+}
+
+/// As [`table_sensitivity2`], for the node sums of a tree over values.
+fn values_sensitivity2(tree: &ValueTree, relation: Relation) -> f64 {
+    match relation {
+        Relation::ZeroOut => tree.sensitivity2() as f64,
+        Relation::Substitution => tree.replaced2() as f64,
+    }
 }
 
 /// As [`table_sensitivity2`], for events that add to the cells of their items.

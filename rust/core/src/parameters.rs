@@ -7,6 +7,7 @@
 mod tests;
 
 use crate::error::check_integer;
+use crate::mechanism::value_tree::{ValueRows, ValueTree};
 use crate::mechanism::{Mechanism, MechanismKind};
 use crate::noise::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use crate::schedule::Schedule;
@@ -47,6 +48,14 @@ pub enum TableKind {
         /// Bits of each level, a power of two.
         bits: u32,
     },
+    /// One counter per bin of a numeric value. Published are not the bins, but the node sums of a
+    /// [tree over them](ValueTree).
+    Values {
+        /// The rows of the tree.
+        rows: ValueRows,
+        /// [`digest_of_edges`] of the bins.
+        edges: [u8; 16],
+    },
 }
 
 impl TableKind {
@@ -57,13 +66,30 @@ impl TableKind {
             Self::CountSketch => "count-sketch",
             Self::Counters => "counters",
             Self::Distinct { .. } => "distinct",
+            Self::Values { .. } => "values",
         }
     }
 
     /// True for the kinds whose columns are numbered: no item shares a cell with another by chance.
     pub fn has_indices(self) -> bool {
-        matches!(self, Self::Counters | Self::Distinct { .. })
+        !matches!(self, Self::CountMin | Self::CountSketch)
     }
+
+    /// True where an event is the number of a column.
+    pub fn takes_indices(self) -> bool {
+        matches!(self, Self::Counters | Self::Values { .. })
+    }
+}
+
+/// The first 16 bytes of the BLAKE3 hash of the edges between bins, as little-endian doubles.
+pub fn digest_of_edges(edges: &[f64]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    for edge in edges {
+        hasher.update(&edge.to_le_bytes());
+    }
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    digest
 }
 
 /// Shape and hash seed of a table; two releases must agree on them to be added.
@@ -92,6 +118,10 @@ impl Shape {
                 return Err(Error::parameter("bits", expected, bits));
             }
         }
+        if let TableKind::Values { .. } = self.kind {
+            check_integer("depth", self.depth.into(), 1)?;
+        }
+        self.value_tree()?;
         if self.cells() > LARGEST_CELLS {
             let expected = format!("depth * width of at most {LARGEST_CELLS}");
             return Err(Error::parameter("width", expected, self.cells()));
@@ -107,6 +137,23 @@ impl Shape {
             _ => events,
         };
         counted.saturating_mul(noise.max_weight.into())
+    }
+
+    /// The tree over the bins of a table of values; none for other kinds.
+    pub fn value_tree(&self) -> Result<Option<&'static ValueTree>> {
+        match self.kind {
+            TableKind::Values { rows, .. } => ValueTree::of(rows, self.width).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Steps after which a released integer could exceed 64 bits, whatever the events are.
+    pub(crate) fn possible_steps(&self, noise: &NoiseSpec) -> Result<u64> {
+        let possible = (LARGEST_COUNT - 1) / noise.max_weight;
+        Ok(match self.value_tree()? {
+            None => possible,
+            Some(tree) => possible / noise.schedule.events_per_step() / tree.largest_change(),
+        })
     }
 
     /// Number of cells.
@@ -263,8 +310,10 @@ impl NoiseSpec {
             check_integer("max_events_per_user", self.max_events_per_user, 1)?;
             check_integer("max_changes", self.max_changes.into(), 1)?;
         }
-        if matches!(shape.kind, TableKind::Distinct { .. }) {
-            self.check_distinct()?;
+        match shape.kind {
+            TableKind::Distinct { .. } => self.check_distinct()?,
+            TableKind::Values { .. } => self.check_values()?,
+            _ => {}
         }
         self.schedule.validate()?;
         let horizon = self.schedule.horizon().unwrap_or(1);
@@ -296,6 +345,29 @@ impl NoiseSpec {
             moved,
             "'tree', 'tree-log', 'tree-deep' or 'haar'",
         )
+    }
+
+    /// A node sum has bins of all columns, so these must have been pushed together; and what a person
+    /// adds to each bin is not bounded here.
+    fn check_values(&self) -> Result<()> {
+        let together = matches!(
+            self.schedule,
+            Schedule::Punctual { .. } | Schedule::Batch { .. } | Schedule::Single { .. }
+        );
+        let refused = |name, expected: &str| Err(Error::parameter(name, expected, "another"));
+        if !together {
+            return refused("schedule", "Punctual, Batch or Single, for values");
+        }
+        if self.calibration != Calibration::Analytic {
+            return refused("calibration", "'analytic'");
+        }
+        if self.mechanism == MechanismKind::SquareRoot {
+            return refused("mechanism", "one with exact rounding, for values");
+        }
+        if self.person_bound.is_some() {
+            return refused("person_bound", "none, for values");
+        }
+        Ok(())
     }
 
     /// The mechanism for the number of leaves of this schedule.

@@ -30,6 +30,7 @@ mod tests;
 #[cfg(test)]
 mod timing;
 pub mod tree;
+pub mod value_tree;
 mod weights;
 
 use crate::noise::gaussian::RoundedGaussian;

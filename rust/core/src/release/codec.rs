@@ -10,11 +10,13 @@ use crate::byte_reader::{ByteReader, as_format, malformed, truncated};
 use crate::guarantee::NotPrivate;
 use crate::item::Item;
 use crate::key::SketchId;
+use crate::mechanism::value_tree::ValueRows;
 use crate::parameters::{NoiseSpec, Shape, TableKind};
-use crate::release::{LARGEST_PARTS, Part, Release};
+use crate::release::{LARGEST_PARTS, Part, Release, checked_edges};
 use crate::schedule::Schedule;
 use crate::table::hash::HASH_VERSION;
 use crate::{Error, Result, memory};
+use std::sync::Arc;
 
 /// First bytes of every release.
 pub const MAGIC: [u8; 8] = *b"LAZYSKCH";
@@ -30,11 +32,15 @@ pub const PROMISE_VERSION: u16 = 4;
 const CHECKSUM: usize = 32;
 /// The kind of a count of distinct items, whose shape has one field more: the bits of a level.
 const DISTINCT: u8 = 4;
+/// The kind of a table of values, whose shape says which rows it has and the digest of its edges. The
+/// edges follow the shape of a release.
+const VALUES: u8 = 5;
+const ROWS: [(u8, ValueRows); 2] = [(1, ValueRows::Tree), (2, ValueRows::Haar)];
 /// Fewest bytes of a part: flags, id, step and no noise.
 const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
 /// No part, and no shape with the version and the number of parts, has more bytes.
 const LONGEST_PART: usize = 160;
-const LONGEST_SHAPE: usize = 32;
+const LONGEST_SHAPE: usize = 48;
 
 /// Shape and noise in bytes: injective, because every field has a fixed width. The working key is
 /// derived from these bytes, so changing any parameter changes all noise.
@@ -111,11 +117,13 @@ fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>>
         _ => 0,
     };
     let parts = LONGEST_PART * release.parts().len() + promised;
-    let length = MAGIC.len() + LONGEST_SHAPE + parts + 8 * release.table().len() + CHECKSUM;
+    let numbers = release.edges().len() + release.table().len();
+    let length = MAGIC.len() + LONGEST_SHAPE + parts + 8 * numbers + CHECKSUM;
     let mut out = memory::room_for(length.saturating_add(more))?;
     out.extend(MAGIC);
     out.extend(version.to_le_bytes());
     write_shape(&mut out, release.shape());
+    write_edges(&mut out, release);
     out.extend((release.parts().len() as u32).to_le_bytes());
     for part in release.parts() {
         out.push(part.not_private.bits());
@@ -171,6 +179,7 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
     let read = bytes.len() - reader.rest.len();
     reader.rest = bytes.get(read..body).ok_or_else(truncated)?;
     let shape = read_shape(&mut reader)?;
+    let edges = read_edges(&mut reader, &shape)?;
     let parts = read_parts(&mut reader, &shape, version)?;
     let table = read_table(&mut reader, &shape)?;
     let names = match version {
@@ -185,7 +194,7 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
         }
         _ => names::read(&mut reader)?,
     };
-    Ok((Release::new(shape, parts, table), names))
+    Ok((Release::new(shape, parts, table).with_edges(edges), names))
 }
 
 fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result<Vec<Part>> {
@@ -203,9 +212,14 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
         }
         parts.push(part);
     }
-    let is_distinct = matches!(shape.kind, TableKind::Distinct { .. });
-    if is_distinct && (parts.len() != 1 || parts.iter().any(|part| part.noise.is_none())) {
-        return malformed("expected one part with noise, of distinct items, got others");
+    let most = match shape.kind {
+        TableKind::Distinct { .. } => 1,
+        TableKind::Values { .. } => LARGEST_PARTS,
+        _ => usize::MAX, // also exact ones
+    };
+    let with_noise = || parts.iter().all(|part| part.noise.is_some());
+    if most <= LARGEST_PARTS && (parts.len() > most || !with_noise()) {
+        return malformed("expected parts with noise, one of distinct items, got others");
     }
     let needed = parts.iter().map(version_of_part).max();
     let for_names = if version == NAMED_VERSION {
@@ -235,15 +249,46 @@ pub(crate) fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
         TableKind::CountSketch => 2,
         TableKind::Counters => 3,
         TableKind::Distinct { .. } => DISTINCT,
+        TableKind::Values { .. } => VALUES,
     });
     out.push(HASH_VERSION);
     out.extend(shape.depth.to_le_bytes());
     out.extend(shape.width.to_le_bytes());
     out.extend(shape.hash_seed.to_le_bytes());
-    // The kind says that there is one field more, so shapes are still injective.
-    if let TableKind::Distinct { bits } = shape.kind {
-        out.extend(bits.to_le_bytes());
+    // The kind says which fields follow, so shapes are still injective.
+    match &shape.kind {
+        TableKind::Distinct { bits } => out.extend(bits.to_le_bytes()),
+        TableKind::Values { rows, edges } => {
+            out.extend(
+                ROWS.iter()
+                    .filter(|(_, one)| one == rows)
+                    .map(|(code, _)| code),
+            );
+            out.extend(edges);
+        }
+        _ => {}
     }
+}
+
+fn write_edges(out: &mut Vec<u8>, release: &Release) {
+    if let TableKind::Values { .. } = release.shape().kind {
+        out.extend((release.edges().len() as u32).to_le_bytes());
+        for edge in release.edges() {
+            out.extend(edge.to_le_bytes());
+        }
+    }
+}
+
+fn read_edges(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Arc<[f64]>> {
+    let mut edges = Vec::new();
+    if let TableKind::Values { .. } = shape.kind {
+        let count = u32::from_le_bytes(reader.take()?) as usize;
+        // As many as bins at most, and the digest of any others would be another.
+        let words = reader.slice(8 * count.min(shape.width as usize))?;
+        let edge = |word: &[u8]| f64::from_le_bytes(word.try_into().unwrap_or_default());
+        edges = memory::collected(words.chunks_exact(8).map(edge))?;
+    }
+    checked_edges(shape, &edges).map_err(as_format)
 }
 
 pub(crate) fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
@@ -252,7 +297,11 @@ pub(crate) fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
         2 => TableKind::CountSketch,
         3 => TableKind::Counters,
         DISTINCT => TableKind::Distinct { bits: 0 },
-        other => return malformed(format!("expected kind 1 to 4, got {other}")),
+        VALUES => TableKind::Values {
+            rows: ValueRows::Tree,
+            edges: [0; 16],
+        },
+        other => return malformed(format!("expected kind 1 to 5, got {other}")),
     };
     let version = reader.byte()?;
     if version != HASH_VERSION {
@@ -263,8 +312,16 @@ pub(crate) fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
     let depth = u32::from_le_bytes(reader.take()?);
     let width = u32::from_le_bytes(reader.take()?);
     let hash_seed = u64::from_le_bytes(reader.take()?);
-    if let TableKind::Distinct { bits } = &mut kind {
-        *bits = u32::from_le_bytes(reader.take()?);
+    match &mut kind {
+        TableKind::Distinct { bits } => *bits = u32::from_le_bytes(reader.take()?),
+        TableKind::Values { rows, edges } => {
+            let code = reader.byte()?;
+            let Some(&(_, known)) = ROWS.iter().find(|(one, _)| *one == code) else {
+                return malformed(format!("expected rows of type 1 or 2, got {code}"));
+            };
+            (*rows, *edges) = (known, reader.take()?);
+        }
+        _ => {}
     }
     let shape = Shape {
         kind,

@@ -6,7 +6,8 @@
 use crate::estimation::{ErrorModel, Row};
 use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
-use crate::parameters::{NoiseSpec, Shape, TableKind};
+use crate::mechanism::value_tree::FEWEST_BINS;
+use crate::parameters::{NoiseSpec, Shape, TableKind, digest_of_edges};
 use crate::schedule::Pushes;
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
@@ -84,6 +85,31 @@ pub struct Release {
     parts: Vec<Part>,
     /// A live sketch may keep the same.
     table: Arc<Vec<i64>>,
+    /// The edges between the bins of values; empty for other kinds.
+    edges: Arc<[f64]>,
+}
+
+/// The edges between the bins of a table of this shape: none for kinds without bins.
+pub fn checked_edges(shape: &Shape, edges: &[f64]) -> Result<Arc<[f64]>> {
+    let refused = |expected: &str| Err(Error::parameter("edges", expected, "others"));
+    let TableKind::Values { edges: digest, .. } = shape.kind else {
+        return match edges {
+            [] => Ok(Arc::new([])),
+            _ => refused("none, without values"),
+        };
+    };
+    let rises = edges.windows(2).all(|pair| pair[0] < pair[1]);
+    if edges.is_empty() || !rises || !edges.iter().all(|edge| edge.is_finite()) {
+        return refused("finite numbers that rise");
+    }
+    let bins = (edges.len() as u64 + 1).next_power_of_two();
+    if bins.max(FEWEST_BINS.into()) != u64::from(shape.width) {
+        return refused("one fewer than there are bins");
+    }
+    if digest_of_edges(edges) != digest {
+        return refused("those of the digest");
+    }
+    memory::copied(edges).map(Arc::from)
 }
 
 impl Release {
@@ -100,7 +126,18 @@ impl Release {
             shape,
             parts,
             table,
+            edges: Arc::new([]),
         }
+    }
+
+    /// The same release with the edges between its bins, from [`checked_edges`].
+    pub(crate) fn with_edges(self, edges: Arc<[f64]>) -> Self {
+        Self { edges, ..self }
+    }
+
+    /// The edges between the bins of values; empty for other kinds.
+    pub fn edges(&self) -> &[f64] {
+        &self.edges
     }
 
     /// The same release, with what its run promised, if that is more than its noise does.
@@ -171,6 +208,7 @@ impl Release {
             shape: first.shape,
             parts: memory::room_for(parts)?,
             table: Arc::new(memory::copied(&first.table)?),
+            edges: Arc::clone(&first.edges),
         };
         merged.parts.extend_from_slice(&first.parts);
         for other in rest {

@@ -107,7 +107,7 @@ impl ExactSketch {
         match self.shape.kind {
             TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
             TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
-            TableKind::Counters | TableKind::Distinct { .. } => {
+            TableKind::Counters | TableKind::Distinct { .. } | TableKind::Values { .. } => {
                 table.add_one(&Index, item, weight);
             }
         }

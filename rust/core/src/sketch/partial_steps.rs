@@ -44,9 +44,9 @@ impl PrivateSketch {
             let expected = "Batch, for partial counts";
             return Err(Error::parameter("schedule", expected, "another"));
         }
-        if matches!(self.shape.kind, TableKind::Distinct { .. }) {
+        if let TableKind::Distinct { .. } | TableKind::Values { .. } = self.shape.kind {
             let expected = "a table of counts, for partial counts";
-            return Err(Error::parameter("kind", expected, "'distinct'"));
+            return Err(Error::parameter("kind", expected, self.shape.kind.name()));
         }
         if self.spec.person_bound.is_some() {
             let expected = "none, for partial counts: a worker does not know what a person has \

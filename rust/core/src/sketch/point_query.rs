@@ -64,6 +64,7 @@ impl PrivateSketch {
     /// The estimate of one item from the public table, by fingerprint or index.
     #[inline]
     pub fn estimate(&mut self, item: u64) -> Result<f64> {
+        self.check_reads_items()?;
         self.check_index(item)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         state.noise.refresh(state.pushes());
@@ -74,6 +75,7 @@ impl PrivateSketch {
 
     /// The estimates of many items, in order.
     pub fn estimate_many(&mut self, items: Items<'_>) -> Result<Vec<f64>> {
+        self.check_reads_items()?;
         self.check_indices(items)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         state.noise.refresh(state.pushes());

@@ -10,9 +10,10 @@ use super::open_step::OpenStep;
 use super::seen_bits::SeenBits;
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
-use crate::parameters::{LARGEST_COUNT, NoiseSpec, Shape, TableKind};
+use crate::mechanism::value_tree::ValueTree;
+use crate::parameters::{NoiseSpec, Shape, TableKind};
 use crate::release::codec;
-use crate::release::{Part, Release};
+use crate::release::{Part, Release, checked_edges};
 use crate::schedule::{Cursor, Pushes, Schedule};
 use crate::table::Table;
 use crate::table::estimator::Estimator;
@@ -34,6 +35,8 @@ pub struct PrivateSketch {
     pub(super) last_narrow_step: u64,
     /// True while events of bounded people are counted.
     pub(super) is_bounded: bool,
+    /// The edges between the bins of values, which releases state.
+    pub(super) edges: Arc<[f64]>,
     pub(super) state: Option<State>,
 }
 
@@ -45,6 +48,8 @@ pub(super) struct State {
     pub(super) cursor: Cursor,
     /// The secret bitmaps of a count of distinct items.
     pub(super) seen: Option<SeenBits>,
+    /// The tree over the bins of values.
+    pub(super) values: Option<&'static ValueTree>,
     /// Under the batch schedule, the events of the open step, in a table of their own that no read
     /// uses. Allocated by the first `add_to_batch`.
     pub(super) open: Option<OpenStep>,
@@ -114,12 +119,13 @@ impl PrivateSketch {
             estimator: Estimator::new(&shape),
             cursor: spec.schedule.cursor(0, shape.width),
             seen: SeenBits::of(&shape)?,
+            values: shape.value_tree()?,
             open: None,
             finished: None,
             last_release: LastRelease::None,
         };
         let fingerprinter = Fingerprinter::new(shape.hash_seed);
-        let possible = (LARGEST_COUNT - 1) / spec.max_weight;
+        let possible = shape.possible_steps(&spec)?;
         Ok(Self {
             shape,
             spec,
@@ -127,11 +133,18 @@ impl PrivateSketch {
             not_private,
             fingerprinter,
             step: 0,
-            last_step: spec.schedule.horizon().unwrap_or(possible),
+            last_step: spec.schedule.horizon().unwrap_or(possible).min(possible),
             last_narrow_step: Table::last_narrow_step(spec.max_weight),
             is_bounded: false,
+            edges: Arc::new([]),
             state: Some(state),
         })
+    }
+
+    /// The same sketch with the edges between its bins, whose digest is in its shape.
+    pub fn with_edges(mut self, edges: &[f64]) -> Result<Self> {
+        self.edges = checked_edges(&self.shape, edges)?;
+        Ok(self)
     }
 
     /// Shape and hash seed.
@@ -186,7 +199,7 @@ impl PrivateSketch {
             run: None,
             not_private: self.not_private,
         };
-        Ok(Release::sharing(self.shape, vec![part], rows))
+        Ok(Release::sharing(self.shape, vec![part], rows).with_edges(Arc::clone(&self.edges)))
     }
 
     /// The last step: publishes everything pending, and ends counting. An open step is closed first.
@@ -256,8 +269,21 @@ impl PrivateSketch {
         Ok(())
     }
 
+    /// Cells of bins are not published, only sums of many.
+    #[inline]
+    pub(super) fn check_reads_items(&self) -> Result<()> {
+        if matches!(self.shape.kind, TableKind::Values { .. }) && !planted!("bins-are-read") {
+            return Err(Error::parameter(
+                "kind",
+                "a table of items, for estimates of items",
+                self.shape.kind.name(),
+            ));
+        }
+        Ok(())
+    }
+
     pub(super) fn check_index(&self, item: u64) -> Result<()> {
-        if self.shape.kind == TableKind::Counters && item >= u64::from(self.shape.width) {
+        if self.shape.kind.takes_indices() && item >= u64::from(self.shape.width) {
             let expected = format!("an integer from 0 to {}", self.shape.width - 1);
             return Err(Error::parameter("index", expected, "a larger one"));
         }
@@ -265,16 +291,16 @@ impl PrivateSketch {
     }
 
     pub(super) fn check_indices(&self, items: Items<'_>) -> Result<()> {
-        match (self.shape.kind, items) {
-            (TableKind::Counters, Items::Ready(items)) => {
+        match (self.shape.kind.takes_indices(), items) {
+            (true, Items::Ready(items)) => {
                 items.iter().try_for_each(|&item| self.check_index(item))
             }
-            (TableKind::Counters, _) => Err(Error::parameter(
+            (true, _) => Err(Error::parameter(
                 "items",
                 "indices of counters",
                 "integers to be hashed",
             )),
-            _ => Ok(()),
+            (false, _) => Ok(()),
         }
     }
 

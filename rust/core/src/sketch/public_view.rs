@@ -116,6 +116,7 @@ impl PrivateSketch {
 
     /// The errors of the public table at this step, from those of an earlier read.
     fn errors<'a>(&mut self, view: &'a mut Option<PublicView>) -> Result<&'a ErrorModel> {
+        self.check_reads_items()?;
         let (shape, spec, step) = (self.shape, self.spec, self.step);
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         state.noise.refresh(state.pushes());

@@ -9,6 +9,7 @@
 
 use super::kept_table::{KeptTable, LastRelease, pushed_since};
 use super::private::State;
+use crate::mechanism::value_tree::ValueTree;
 use crate::schedule::Progress;
 use crate::{Result, memory};
 use std::ops::Range;
@@ -38,7 +39,10 @@ impl State {
     /// The public table, all of it computed here.
     pub(super) fn whole_table(&self, width: u32) -> Result<Vec<i64>> {
         let mut rows = memory::zeros(self.table.cells())?;
-        self.release_columns(0..width, width, &mut rows);
+        match self.values {
+            Some(tree) => self.release_node_sums(tree, width, &mut rows),
+            None => self.release_columns(0..width, width, &mut rows),
+        }
         Ok(rows)
     }
 
@@ -58,6 +62,9 @@ impl State {
         if progress == self.cursor.progress() {
             return Ok(table);
         }
+        if self.values.is_some() {
+            return self.whole_table(width).map(Arc::new);
+        }
         if let Some(rows) = Arc::get_mut(&mut table) {
             self.renew_table(progress, width, rows);
             return Ok(table);
@@ -66,6 +73,19 @@ impl State {
         let mut rows = memory::copied(&table)?;
         self.renew_table(progress, width, &mut rows);
         Ok(Arc::new(rows))
+    }
+
+    /// Computes the released node sums of a tree over values: all bins had the same pushes.
+    fn release_node_sums(&self, tree: &ValueTree, width: u32, sums: &mut [i64]) {
+        tree.node_sums(|bin| self.table.published(0, bin), sums);
+        self.noise.release_row(self.pushes(), width, (0, 0), sums);
+        if planted!("exact-total-of-values") && self.pushes().numbers[0] > 0 {
+            // As if the number of events were public.
+            let root = sums.len() - 1;
+            let mut exact = vec![0; sums.len()];
+            tree.node_sums(|bin| self.table.published(0, bin), &mut exact);
+            sums[root] = exact[root];
+        }
     }
 
     /// Computes the released values of some columns in all rows; their pushes were refreshed.

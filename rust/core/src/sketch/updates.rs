@@ -32,7 +32,7 @@ impl PrivateSketch {
         match self.shape.kind {
             TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
             TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
-            TableKind::Counters | TableKind::Distinct { .. } => {
+            TableKind::Counters | TableKind::Distinct { .. } | TableKind::Values { .. } => {
                 table.add_one(&Index, item, weight);
             }
         }
@@ -214,8 +214,8 @@ impl PrivateSketch {
             let expected = format!("one entry per counter ({})", self.shape.width);
             return Err(Error::parameter("vector", expected, weights.len()));
         }
-        if self.is_distinct() {
-            return Err(Error::parameter("vector", "items", "counts of counters"));
+        if self.shape.kind != TableKind::Counters {
+            return Err(Error::parameter("vector", "events", "counts of counters"));
         }
         self.check_bounded()?;
         check_weights("vector", Some(weights), weights.len(), self.spec.max_weight)?;

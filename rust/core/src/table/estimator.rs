@@ -43,9 +43,7 @@ impl Estimator {
     pub(crate) fn combine(&self, values: &mut [i64]) -> f64 {
         match self.kind {
             TableKind::CountSketch => median(values),
-            TableKind::CountMin | TableKind::Counters | TableKind::Distinct { .. } => {
-                values.iter().copied().min().unwrap_or_default() as f64
-            }
+            _ => values.iter().copied().min().unwrap_or_default() as f64,
         }
     }
 
@@ -73,8 +71,10 @@ impl Estimator {
             TableKind::CountMin => Unsigned(&self.hashes).locate(row, item),
             TableKind::CountSketch => Signed(&self.hashes).locate(row, item),
             TableKind::Counters => Index.locate(row, item),
-            // Not an item of users: levels are read as a whole.
-            TableKind::Distinct { .. } => Index.locate(row, item % self.width as u64),
+            // Not an item of users: levels and node sums are read as a whole.
+            TableKind::Distinct { .. } | TableKind::Values { .. } => {
+                Index.locate(row, item % self.width as u64)
+            }
         }
     }
 }

@@ -173,7 +173,9 @@ impl CheckedBatch<'_> {
         match self.kind {
             TableKind::CountMin => self.send_located(&Unsigned(self.hashes), to),
             TableKind::CountSketch => self.send_located(&Signed(self.hashes), to),
-            TableKind::Counters | TableKind::Distinct { .. } => self.send_located(&Index, to),
+            TableKind::Counters | TableKind::Distinct { .. } | TableKind::Values { .. } => {
+                self.send_located(&Index, to);
+            }
         }
     }
 

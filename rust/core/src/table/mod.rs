@@ -4,6 +4,7 @@
 //! from then on. The caller's bound decides, never a count, and a counter never wraps. Cost of an
 //! event: one hash and one addition per row; of a push: `depth` additions.
 
+pub mod bins;
 pub(crate) mod estimator;
 pub mod hash;
 mod hash_batch;

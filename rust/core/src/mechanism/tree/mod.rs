@@ -12,8 +12,8 @@
 //! R^-1: an exact rational with denominator the product of the diagonal. Cost of a path: k^2 / 2
 //! multiplications, once per push number; cost of a read: k + 1 draws.
 
-mod rows;
-mod solve;
+pub(super) mod rows;
+pub(super) mod solve;
 pub mod tables;
 
 use super::path::Path;

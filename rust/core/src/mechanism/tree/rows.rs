@@ -24,7 +24,7 @@ impl StrategyRows {
 
     /// Row of node (d, v): entries of its ancestors by depth, then its own.
     #[inline]
-    pub(super) fn row(&self, d: u32, v: u64) -> &[i16] {
+    pub(in crate::mechanism) fn row(&self, d: u32, v: u64) -> &[i16] {
         // 1 entry for the root, then 2^(i-1) rows of i + 1 entries: (d - 1) 2^(d-1) + 1 + ...
         let before = if d == 0 { 0 } else { 1 + rows_before(d) };
         let start = before + v as usize * (d as usize + 1);
@@ -45,9 +45,8 @@ impl StrategyRows {
         })
     }
 
-    /// A table from given entries, to test the examination of wrong ones.
-    #[cfg(test)]
-    pub(super) fn with_entries(depth: u32, entries: Vec<i16>) -> Self {
+    /// Rows from their entries, which are in no file.
+    pub(in crate::mechanism) fn of_entries(depth: u32, entries: Vec<i16>) -> Self {
         Self {
             depth,
             entries,

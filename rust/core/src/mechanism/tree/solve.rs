@@ -164,7 +164,7 @@ fn least_after(values: &[f64]) -> Vec<u32> {
 ///
 /// For each node the sum of its row over times >= l is constant between consecutive times of its
 /// support: each piece is added to a difference array over l.
-fn sensitivity(rows: &StrategyRows) -> Option<(u64, u64)> {
+pub(in crate::mechanism) fn sensitivity(rows: &StrategyRows) -> Option<(u64, u64)> {
     let (k, n) = (rows.depth(), 1_usize << rows.depth());
     let mut squares = vec![0_i128; n + 2];
     let mut counts = vec![0_i64; n + 2];
@@ -254,7 +254,7 @@ mod tests {
                 entries[start..=start + d]
                     .iter_mut()
                     .for_each(|entry| *entry = -*entry);
-                assert_inverse(&StrategyRows::with_entries(rows.depth(), entries));
+                assert_inverse(&StrategyRows::of_entries(rows.depth(), entries));
                 start += d + 1;
             }
         }
@@ -268,7 +268,7 @@ mod tests {
                 entries.extend((0..=d).map(|i| entry(d, i)));
             }
         }
-        StrategyRows::with_entries(k, entries)
+        StrategyRows::of_entries(k, entries)
     }
 
     /// 2^124 in a denominator alone, and in a numerator alone; half of it fits.
@@ -337,7 +337,7 @@ mod tests {
         for index in 0..rows.entries().len() {
             let mut entries = rows.entries().to_vec();
             entries[index] += 200;
-            let wrong = StrategyRows::with_entries(rows.depth(), entries);
+            let wrong = StrategyRows::of_entries(rows.depth(), entries);
             match examine(&wrong) {
                 None => assert!((1..=16).any(|p| solve(&wrong, p).is_none())),
                 Some(found) => {
@@ -349,7 +349,7 @@ mod tests {
         let mut entries = rows.entries().to_vec();
         entries[0] = 0;
         assert_eq!(
-            examine(&StrategyRows::with_entries(rows.depth(), entries)),
+            examine(&StrategyRows::of_entries(rows.depth(), entries)),
             None
         );
     }

@@ -57,7 +57,10 @@ pub(in crate::mechanism) fn deepest(target: Target) -> u32 {
 }
 
 /// The smallest table for `leaves` pushes, with its facts; `None` if no table is large enough.
-pub(super) fn table_for(leaves: u64, target: Target) -> Option<&'static (StrategyRows, Facts)> {
+pub(in crate::mechanism) fn table_for(
+    leaves: u64,
+    target: Target,
+) -> Option<&'static (StrategyRows, Facts)> {
     let enough =
         |&(_, &(depth, of, _)): &(usize, &(u32, Target, _))| of == target && leaves <= 1 << depth;
     let (index, &(depth, _, bytes)) = FILES
