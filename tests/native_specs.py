@@ -8,8 +8,9 @@ from typing import Any
 
 def table_spec(*, schedule: Any, mechanism: str, sigma: float, **values: Any) -> SimpleNamespace:
     """Return what the core reads of a TableSpec, with any sigma."""
+    plain = {"max_changes": 1, "person_bound": None, "hash_seed": None, "bits": 0, "edges": ()}
     return SimpleNamespace(
-        **{"max_changes": 1, "person_bound": None, "hash_seed": None, "bits": 0, **values},
+        **{**plain, "chosen_value_rows": None, **values},
         schedule=SimpleNamespace(specification=schedule),
         chosen_mechanism=SimpleNamespace(name=mechanism),
         noise=SimpleNamespace(sigma=sigma),

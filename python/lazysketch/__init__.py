@@ -45,10 +45,12 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     from lazysketch.privacy.composition import Composition, compose
     from lazysketch.privacy.person_bound import PersonBound
     from lazysketch.releases.distinct_release import DistinctRelease
+    from lazysketch.releases.distribution_release import DistributionRelease
     from lazysketch.releases.periodic import PeriodicSaves
     from lazysketch.releases.release import Release, ReleasePart
     from lazysketch.sketches.counters import ContinualCounters
     from lazysketch.sketches.distinct_count import DistinctCount
+    from lazysketch.sketches.distribution import Distribution
     from lazysketch.sketches.exact import CountMin, CountSketch
     from lazysketch.sketches.keys import Key
     from lazysketch.sketches.partial_counts import PartialCounts
@@ -58,6 +60,7 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
         PunctualCountMin,
         PunctualCountSketch,
     )
+    from lazysketch.specification.bins import Bins
     from lazysketch.specification.mechanisms import Mechanism
     from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
     from lazysketch.specification.table_spec import TableSpec
@@ -74,6 +77,7 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
 __all__ = [
     "NO_ANCHOR",
     "Batch",
+    "Bins",
     "Change",
     "Changes",
     "Composition",
@@ -83,6 +87,8 @@ __all__ = [
     "DiscoverySpec",
     "DistinctCount",
     "DistinctRelease",
+    "Distribution",
+    "DistributionRelease",
     "Geometric",
     "HeavyHitter",
     "HeavyHitters",
@@ -139,6 +145,7 @@ __all__ = [
 _MODULES: Final = {
     "NO_ANCHOR": "lazysketch.store",
     "Batch": "lazysketch.specification.schedules",
+    "Bins": "lazysketch.specification.bins",
     "Change": "lazysketch.windows",
     "Changes": "lazysketch.windows",
     "Composition": "lazysketch.privacy.composition",
@@ -148,6 +155,8 @@ _MODULES: Final = {
     "DiscoverySpec": "lazysketch.heavy_hitters",
     "DistinctCount": "lazysketch.sketches.distinct_count",
     "DistinctRelease": "lazysketch.releases.distinct_release",
+    "Distribution": "lazysketch.sketches.distribution",
+    "DistributionRelease": "lazysketch.releases.distribution_release",
     "Geometric": "lazysketch.specification.schedules",
     "HeavyHitter": "lazysketch.heavy_hitters",
     "HeavyHitters": "lazysketch.heavy_hitters",

@@ -16,6 +16,7 @@ from lazysketch.releases.items import Item
 from lazysketch.releases.run_promise import RunFacts
 from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.table_spec import TableSpec
+from lazysketch.specification.value_tree import ValueRows
 
 __all__ = [
     "CaptureReader",
@@ -47,6 +48,7 @@ __all__ = [
     "add_bounded_to_batch_of_all",
     "add_to_batch_of_all",
     "arrow_values",
+    "bins_of_values",
     "call_locked",
     "close_all",
     "discovery_facts",
@@ -80,6 +82,10 @@ __all__ = [
     "update_bounded",
     "update_levels",
     "update_rows_of_all",
+    "value_prefixes",
+    "value_tree_facts",
+    "value_tree_rows",
+    "value_variances",
 ]
 
 __version__: str
@@ -565,6 +571,10 @@ class Release:
     @property
     def bits(self) -> int: ...
     @property
+    def edges(self) -> list[float]: ...
+    @property
+    def value_rows(self) -> ValueRows | None: ...
+    @property
     def parts(self) -> tuple[PartFacts, ...]: ...
 
 # What each person has contributed to some tables, which count one stream.
@@ -681,6 +691,17 @@ def mechanism_variances(
     *, mechanism: str, leaves: int, pushes: list[int]
 ) -> npt.NDArray[np.float64]: ...
 def arrow_values(values: object, *, name: str) -> list[object] | None: ...
+def bins_of_values(values: object, edges: Sequence[float]) -> npt.NDArray[np.uint64]: ...
+def value_prefixes(sums: npt.NDArray[np.int64], *, rows: ValueRows) -> npt.NDArray[np.float64]: ...
+def value_tree_facts(*, rows: ValueRows, bins: int, replaced: bool) -> tuple[int, int]: ...
+def value_tree_rows(*, rows: ValueRows, bins: int) -> npt.NDArray[np.int16]: ...
+def value_variances(
+    *,
+    rows: ValueRows,
+    bins: int,
+    lows: npt.NDArray[np.int64],
+    highs: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]: ...
 def plain_weights(weights: object) -> npt.NDArray[np.uint64]: ...
 def plain_item(value: object, *, name: str, place: str) -> Item: ...
 def schedule_leaves(*, schedule: _Specification, width: int) -> int: ...

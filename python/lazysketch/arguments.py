@@ -26,6 +26,7 @@ __all__ = [
     "check_texts",
     "checked_integer",
     "checked_integers",
+    "checked_number",
     "checked_real",
     "shown",
     "with_options",
@@ -341,6 +342,31 @@ def checked_real(name: str, value: object, *, wanted: str = "a finite number abo
         >>> checked_real("epsilon", 1)
         1.0
     """
+    number = checked_number(name, value, wanted=wanted)
+    if not (math.isfinite(number) and number > 0.0):
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {number}")
+    return number
+
+
+def checked_number(name: str, value: object, *, wanted: str) -> float:
+    """Return a real argument as a float, or raise.
+
+    Args:
+        name: name of the argument, for the message.
+        value: int, float or a real scalar of NumPy.
+        wanted: description of the valid values, for the message.
+
+    Returns:
+        The value as a float, which may be NaN or infinite.
+
+    Raises:
+        ArgumentTypeError: not a real number.
+        ArgumentValueError: an integer too large for a float.
+
+    Example:
+        >>> checked_number("edge", -3, wanted="a number")
+        -3.0
+    """
     real = (int, float, np.integer, np.floating)
     # timedelta64 is a subclass of np.integer.
     no_number = isinstance(value, (bool, np.bool_, np.timedelta64))
@@ -349,11 +375,7 @@ def checked_real(name: str, value: object, *, wanted: str = "a finite number abo
     try:
         # Convert as the base class does: a subclass could override the conversion.
         if isinstance(value, int):
-            number = float(int.__index__(value))
-        else:
-            number = float.__float__(value) if isinstance(value, float) else float(value)
+            return float(int.__index__(value))
+        return float.__float__(value) if isinstance(value, float) else float(value)
     except OverflowError:
         raise ArgumentValueError(f"{name}: expected {wanted}, got a larger integer") from None
-    if not (math.isfinite(number) and number > 0.0):
-        raise ArgumentValueError(f"{name}: expected {wanted}, got {number}")
-    return number

@@ -23,6 +23,7 @@ SKETCHES = {
 # A change of this set changes the interface and needs a line in CHANGELOG.md.
 EXPORTED = SKETCHES | {
     "Batch",
+    "Bins",
     "Change",
     "Changes",
     "Composition",
@@ -30,6 +31,8 @@ EXPORTED = SKETCHES | {
     "DiscoverySpec",
     "DistinctCount",
     "DistinctRelease",
+    "Distribution",
+    "DistributionRelease",
     "Geometric",
     "HeavyHitter",
     "HeavyHitters",

@@ -107,6 +107,12 @@ def _subjects() -> list[Subject]:
         _of(ls.CountMin, errors),
         _of(ls.ContinualCounters, {"counters": 4, "horizon": 64, **_NOISE}),
         _of(ls.DistinctCount, {"horizon": 64, "bits": 128, "levels": 4, **_NOISE}),
+        _of(ls.Distribution, {"bins": ls.Bins([1.0, 2.0]), "horizon": 64, **_NOISE}),
+        _of(ls.Bins, {"edges": [0.0, 1.0]}),
+        *(
+            _of(make, {"low": 1.0, "high": 2.0, "number": 6})
+            for make in (ls.Bins.linear, ls.Bins.logarithmic)
+        ),
         _of(ls.HeavyHitters, {**_HEAVY, "discovery_epoch": 60}),
         _of(ls.HeavyHitters, {**_NOISE, **_SIZE, "domain": ["a", "b"]}),
         _of(ls.HierarchicalHeavyHitters, {"levels": levels, **_HEAVY, "discovery_epoch": 60}),
@@ -158,6 +164,9 @@ _WORDS: Final[dict[str, Any]] = {
     "encoding": values.choice_of("utf-8", "latin-1", "utf-16", "rot13", "idna", "undefined"),
     "delimiter": values.choice_of(",", "tab", "::", "\n", '"'),
     "items": items,
+    "edges": items,
+    "low": values.real,
+    "high": values.real,
     "domain": items,
     "sample": items,
     "pushes": items,

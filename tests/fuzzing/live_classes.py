@@ -101,6 +101,23 @@ def _index(chance: Random, disturbance: Disturbance) -> Any:
     )
 
 
+def _number(chance: Random, disturbance: Disturbance) -> Any:
+    plain = [0, 1.5, -3, 6.0, 1e300, float("inf"), float("nan"), 10**400, True]
+    return chance.choice(plain) if chance.random() < 0.6 else hostile(chance, disturbance)
+
+
+def _numbers(chance: Random, disturbance: Disturbance) -> Any:
+    import numpy as np
+    import pyarrow as pa
+    from tests.fuzzing.columns import items
+
+    if chance.random() < 0.3:
+        return items(chance, disturbance)
+    plain = [chance.choice([0.0, -7.5, 2.0, 6.5, 1e9]) for _ in range(chance.choice([0, 1, 5, 40]))]
+    kinds: list[Callable[[Any], Any]] = [list, tuple, iter, np.array, pa.array]
+    return chance.choice(kinds)(plain)
+
+
 def _indices(chance: Random, disturbance: Disturbance) -> Any:
     import numpy as np
     import pyarrow as pa
@@ -241,6 +258,33 @@ FAMILIES: Final = {
                 *_ENDS,
                 called("release"),
                 reads("steps", "horizon", "closed", "sketch_id", "bits", "levels", *_NOTED),
+            ),
+            (lambda live: live.steps, *_BYTES),
+            lambda live: live.finish(),
+        ),
+        Family(
+            "values",
+            live_objects.distribution,
+            (
+                *[called("update", "value", value=_number)] * 3,
+                *[called("update_many", "values", values=_numbers)] * 6,
+                called("update_rows", "values", "empty_rows", values=_numbers),
+                called("update_batch", "values", values=_numbers),
+                _TICK,
+                called("quantile", "share", optional=("confidence",)),
+                called("cdf", "value", optional=("confidence",), value=_number),
+                called(
+                    "count_between",
+                    "low",
+                    "high",
+                    optional=("confidence",),
+                    low=_number,
+                    high=_number,
+                ),
+                duplications,
+                *_ENDS,
+                called("release"),
+                reads("steps", "horizon", "closed", "sketch_id", "bins", *_NOTED),
             ),
             (lambda live: live.steps, *_BYTES),
             lambda live: live.finish(),

@@ -80,6 +80,23 @@ def distinct_items(chance: Random) -> Callable[[], Box]:
     )
 
 
+def distribution(chance: Random) -> Callable[[], Box]:
+    """Return a maker of a distribution of values."""
+    schedules = [None, ls.Punctual(horizon=300), ls.Batch(horizon=90), ls.Single()]
+    bins = chance.choice([ls.Bins([0.0]), ls.Bins.linear(-5, 5, number=20), ls.Bins([0.5, 7.0])])
+    schedule, rows = chance.choice(schedules), chance.choice([None, "haar", "tree"])
+    return lambda: Box(
+        ls.Distribution(
+            bins=bins,
+            schedule=schedule,
+            value_rows=rows,
+            key=seeded_key(1),
+            epsilon=1.0,
+            delta=1e-6,
+        )
+    )
+
+
 def heavy_hitters(chance: Random) -> Callable[[], Box]:
     """Return a maker of heavy hitters, with discovery or a domain."""
     kinds: list[dict[str, Any]] = [

@@ -226,7 +226,7 @@ def best_schedule(
         >>> best_schedule(spec, steps=10**6).name
         'round robin'
     """
-    if spec.kind == "counters" or spec.kind == "distinct":  # narrows the type
+    if spec.kind not in ("count-min", "count-sketch"):
         raise ArgumentTypeError(f"spec: expected the description of a sketch, got {spec.kind!r}")
     scores = Scores(
         request_of(

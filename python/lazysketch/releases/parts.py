@@ -6,8 +6,8 @@ Everything here is derived from the public parameters that a release carries.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,13 @@ from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.privacy.relations import CountKind, square_root_up, table_sensitivity2
+from lazysketch.privacy.relations import square_root_up, table_sensitivity2
 from lazysketch.releases.run_promise import RunPromise
 from lazysketch.specification.distinct import stated_bound, stated_weight
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH
+from lazysketch.specification.value_tree import ValueTree
 
 __all__ = ["ReleasePart", "bounds_of", "parts_of"]
 
@@ -131,28 +132,21 @@ class ReleasePart:
         return sigma * sigma * self.mechanism.variances(pushes)
 
 
-def parts_of(
-    kind: CountKind, depth: int, width: int, parts: Iterable[_native.PartFacts]
-) -> tuple[ReleasePart, ...]:
+def parts_of(release: _native.Release) -> tuple[ReleasePart, ...]:
     """Return the parts of a release of the core.
 
     Args:
-        kind: kind of the table.
-        depth: its rows.
-        width: its columns.
-        parts: the public parameters of each part, as decoded by the core.
+        release: with the public parameters of each part, as decoded by the core.
 
     Returns:
         The frozen descriptions, in order.
     """
     known: dict[tuple[object, ...], ReleasePart] = {}
-    return tuple(_part_of(kind, depth, width, part, known) for part in parts)
+    return tuple(_part_of(release, part, known) for part in release.parts)
 
 
 def _part_of(
-    kind: CountKind,
-    depth: int,
-    width: int,
+    release: _native.Release,
     part: _native.PartFacts,
     known: dict[tuple[object, ...], ReleasePart],
 ) -> ReleasePart:
@@ -169,7 +163,7 @@ def _part_of(
             run=_run_of(part, same.privacy),
         )
     mechanism = noise and Mechanism(noise["mechanism"], leaves=noise["leaves"])
-    privacy = _privacy_of(kind, depth, width, noise, mechanism, reasons)
+    privacy = _privacy_of(release, noise, mechanism, reasons)
     known[signature] = ReleasePart(
         sketch_id=part["sketch_id"],
         step=part["step"],
@@ -187,9 +181,7 @@ def _run_of(part: _native.PartFacts, privacy: Privacy) -> RunPromise | None:
 
 
 def _privacy_of(
-    kind: CountKind,
-    depth: int,
-    width: int,
+    release: _native.Release,
     noise: _native.NoiseFacts | None,
     mechanism: Mechanism | None,
     reasons: tuple[str, ...],
@@ -197,16 +189,8 @@ def _privacy_of(
     """Return the guarantee that the noise of a release gives; NOT PRIVATE for exact counts."""
     if noise is None or mechanism is None:
         return Privacy.without_noise(because=reasons)
-    bound = noise["person_bound"] and PersonBound(*noise["person_bound"])
-    within = bound and replace(bound, cells=min(bound.cells, width))
-    table2 = table_sensitivity2(
-        kind,
-        depth=depth,
-        relation=noise["relation"],
-        calibration=noise["calibration"],
-        max_changes=noise["max_changes"],
-        person_bound=within,
-    )
+    kind, bound = release.kind, noise["person_bound"] and PersonBound(*noise["person_bound"])
+    table2 = _sensitivity2_of(release, noise, bound)
     events = noise["max_events_per_user"] if bound is None else bound.events
     scale = noise["max_weight"] * events
     l2_sensitivity = square_root_up(table2 * mechanism.sensitivity2 * scale**2)
@@ -220,8 +204,24 @@ def _privacy_of(
         l2_sensitivity=l2_sensitivity,
         max_weight=stated_weight(kind, noise["max_weight"]),
         max_events_per_user=noise["max_events_per_user"],
-        depth=depth,
+        depth=release.depth,
         person_bound=stated_bound(kind, bound),
         private=not reasons,
         not_private_because=reasons,
+    )
+
+
+def _sensitivity2_of(
+    release: _native.Release, noise: _native.NoiseFacts, bound: PersonBound | None
+) -> int | Fraction:
+    """Return the squared change of all counts by what is protected together, per unit of weight."""
+    if release.value_rows is not None:
+        return ValueTree(release.value_rows, release.width).sensitivity2(noise["relation"])
+    return table_sensitivity2(
+        release.kind,
+        depth=release.depth,
+        relation=noise["relation"],
+        calibration=noise["calibration"],
+        max_changes=noise["max_changes"],
+        person_bound=bound and replace(bound, cells=min(bound.cells, release.width)),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadsByRelease", "Release", "ReleasePart"]
 
+_OTHERS: Final = {
+    "distinct": "distinct items; use DistinctRelease",
+    "values": "values; use DistributionRelease",
+}
+
 
 class Release(SavedRelease, PublicTable):
     """A public table with the distribution of its noise.
@@ -69,9 +74,10 @@ class Release(SavedRelease, PublicTable):
     def __init__(self, native: _native.Release, names: Iterable[Item] = ()) -> None:
         """Wrap a release of the core; users get releases from sketches, files and merges."""
         super().__init__(native)
-        if native.kind == "distinct":
+        other = _OTHERS.get(native.kind)
+        if other is not None:
             raise ReleaseFormatError(
-                "release: expected one of counts, got one of distinct items; use DistinctRelease"
+                f"release: expected one of counts of items, got one of {other}"
             )
         self._names = tuple(names)
 

@@ -35,7 +35,7 @@ class TableFacts:
             )
         self._native = native
         self._last_list: tuple[Cells, PeeledTable] | None = None
-        self._parts = parts_of(native.kind, native.depth, native.width, native.parts)
+        self._parts = parts_of(native)
 
     @property
     def table(self) -> npt.NDArray[np.int64]:
@@ -46,7 +46,7 @@ class TableFacts:
 
     @property
     def kind(self) -> str:
-        """``"count-min"``, ``"count-sketch"`` or ``"counters"``."""
+        """``"count-min"``, ``"count-sketch"``, ``"counters"``, ``"distinct"`` or ``"values"``."""
         return self._native.kind
 
     @property

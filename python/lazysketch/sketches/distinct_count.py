@@ -9,22 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
+from lazysketch.errors import ArgumentValueError
 from lazysketch.estimation.intervals import Interval
-from lazysketch.privacy.accounting import Privacy
 from lazysketch.releases.distinct_release import DistinctRelease
-from lazysketch.sketches.keys import Key, key_or_fresh
-from lazysketch.sketches.live_state import ClosedByBlock, LiveState
+from lazysketch.sketches.held_table import HeldTable
+from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.distinct_spec import DistinctOptions, distinct_spec
-from lazysketch.specification.mechanisms import Mechanism
-from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
-    from typing_extensions import Never, Self, Unpack
+    from typing_extensions import Never, Unpack
 
 __all__ = ["DistinctCount"]
 
@@ -41,7 +37,7 @@ class _LevelCounts(PrivateTable):
 
 
 @with_options(DistinctOptions, defaults=(distinct_spec,))
-class DistinctCount(ClosedByBlock, LiveState):
+class DistinctCount(HeldTable):
     """Private number of distinct items of a stream: of people, if the items are people.
 
     Guarantee: all releases together are (epsilon, delta)-differentially private for all events of
@@ -70,38 +66,14 @@ class DistinctCount(ClosedByBlock, LiveState):
         True
     """
 
+    _KIND = _LevelCounts
+
     def __init__(
         self, *positional: Never, key: Key | None = None, **options: Unpack[DistinctOptions]
     ) -> None:
         """Make the description of the counts, and the counts."""
         check_keywords(type(self), positional, options, DistinctOptions, example=_EXAMPLE)
-        self._table = _LevelCounts.from_spec(distinct_spec(**options), key=key)
-
-    @classmethod
-    def from_spec(cls, spec: TableSpec, *, key: Key | None = None) -> Self:
-        """Return a count with a given description.
-
-        Args:
-            spec: a description of kind ``"distinct"``.
-            key: master key; a fresh one when None.
-
-        Returns:
-            An empty live count.
-
-        Raises:
-            ArgumentTypeError: not a description, or not a key.
-            ArgumentValueError: a description of another kind.
-        """
-        if not isinstance(spec, TableSpec):
-            raise ArgumentTypeError(f"spec: expected a TableSpec, got {type(spec).__name__}")
-        return cls._made(spec, key=key_or_fresh(key))
-
-    @classmethod
-    def _made(cls, spec: TableSpec, *, key: Key, state: _native.SavedState | None = None) -> Self:
-        """Return a count with a description that goes on from a state of a store."""
-        self = cls.__new__(cls)
-        self._table = _LevelCounts._made(spec, key=key, state=state)
-        return self
+        self._table = self._KIND.from_spec(distinct_spec(**options), key=key)
 
     def update(self, item: object) -> None:
         """Take one step with an event of an item.
@@ -176,21 +148,6 @@ class DistinctCount(ClosedByBlock, LiveState):
         """
         self._table.update_batch(items, column=column)
 
-    def tick(self, steps: int = 1) -> None:
-        """Take steps without an event, for example for malformed rows.
-
-        Args:
-            steps: number of steps, 0 or more.
-
-        Raises:
-            ArgumentTypeError: not an integer.
-            ArgumentValueError: negative.
-            HorizonError: past the horizon.
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        self._table.tick(steps)
-
     def estimate(self) -> float:
         """Return the number of distinct items so far.
 
@@ -239,41 +196,6 @@ class DistinctCount(ClosedByBlock, LiveState):
         """
         return DistinctRelease(self._table._release())
 
-    def finish(self) -> None:
-        """Publish everything pending, as the last step; no event can be counted afterwards.
-
-        Guarantee: the decision to call this method must not depend on the events, except through
-        what was published.
-
-        Raises:
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        self._table.finish()
-
-    def close(self) -> None:
-        """Destroy the key, the bitmaps and the counts; existing releases stay valid.
-
-        Raises:
-            LiveStateError: called in a forked child process.
-        """
-        self._table.close()
-
-    @property
-    def steps(self) -> int:
-        """Steps taken: events and ticks."""
-        return self._table._step
-
-    @property
-    def finished(self) -> bool:
-        """True after :meth:`finish`."""
-        return self._table.finished
-
-    @property
-    def closed(self) -> bool:
-        """True after :meth:`close`."""
-        return self._table.closed
-
     @property
     def levels(self) -> int:
         """Number of sampling levels."""
@@ -289,53 +211,8 @@ class DistinctCount(ClosedByBlock, LiveState):
         """The public seed of the hash functions."""
         return self._table.hash_seed
 
-    @property
-    def sketch_id(self) -> bytes:
-        """Public 16-byte identifier of this count."""
-        return self._table.sketch_id
-
-    @property
-    def spec(self) -> TableSpec:
-        """The description of the counts, with the hash seed."""
-        return self._table.spec
-
-    @property
-    def horizon(self) -> int | None:
-        """Largest number of steps; None for endless streams."""
-        return self._table.horizon
-
-    @property
-    def schedule(self) -> Schedule:
-        """The schedule by which the counts are published."""
-        return self._table.schedule
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism that was chosen; ``.name`` is the short name."""
-        return self._table.mechanism
-
-    @property
-    def privacy(self) -> Privacy:
-        """A frozen description of the guarantee."""
-        return self._table.privacy
-
-    @property
-    def private(self) -> bool:
-        """False if the count is NOT PRIVATE; see :attr:`not_private_because`."""
-        return self._table.private
-
-    @property
-    def not_private_because(self) -> tuple[str, ...]:
-        """Reasons why the count is NOT PRIVATE; empty for a private one."""
-        return self._table.not_private_because
-
     def __repr__(self) -> str:
-        try:
-            used = "closed" if self.closed else f"steps used={self.steps}"
-            used += ", finished" if self.finished else ""
-        except LiveStateError:
-            used = "unusable in a forked child"
         return (
             f"<DistinctCount levels={self.levels}, bits={self.bits}, {self.privacy}, "
-            f"horizon={self.horizon}, {used}>"
+            f"horizon={self.horizon}, {self._used()}>"
         )

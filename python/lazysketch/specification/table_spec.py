@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypedDict
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
@@ -47,6 +48,8 @@ from lazysketch.specification.schedules import (
     checked_schedule,
 )
 from lazysketch.specification.sizing import checked_size
+from lazysketch.specification.value_tree import ValueRows, ValueTree
+from lazysketch.specification.values import checked_bins, value_trees
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -56,6 +59,7 @@ __all__ = ["LARGEST_EVENTS", "LARGEST_WEIGHT", "NoiseOptions", "TableOptions", "
 LARGEST_WEIGHT: Final = 2**32
 LARGEST_EVENTS: Final = 2**20
 LARGEST_HASH_SEED: Final = 2**64 - 1
+_Counting: TypeAlias = tuple[Mechanism, ValueTree | None]
 
 
 class _Required(TypedDict):
@@ -103,10 +107,10 @@ class TableSpec:
     at any number of steps, (``epsilon``, ``delta``)-DP for ``relation``.
 
     Args:
-        kind: ``"count-min"``, ``"count-sketch"``, ``"counters"`` or ``"distinct"``.
-        depth: rows, 1 to 64; 1 for counters and distinct items.
+        kind: ``"count-min"``, ``"count-sketch"``, ``"counters"``, ``"distinct"`` or ``"values"``.
+        depth: rows, 1 to 64; 1 for counters, distinct items and values.
         width: columns, 1 to 2^24; depth * width is at most 2^28. For distinct items the sampling
-            levels, 1 to 16.
+            levels, 1 to 16; for values the bins, a power of two.
         schedule: when columns are pushed.
         epsilon: privacy parameter, above 0 and at most 100.
         delta: privacy parameter, above 0 and below 1.
@@ -119,6 +123,9 @@ class TableSpec:
         max_changes: for counters, the number of them that one step may change; else 1.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
         bits: for distinct items, the bits of each level, a power of two from 2^6 to 2^24; else 0.
+        edges: for values, the edges between bins, finite numbers that rise; else none.
+        value_rows: for values, ``"tree"`` or ``"haar"``, the rows of the tree over the bins; None
+            for those with the least noise that fit.
 
     Raises:
         ArgumentTypeError: a wrong type.
@@ -151,6 +158,9 @@ class TableSpec:
     max_changes: int = 1
     hash_seed: int | None = None
     bits: int = 0
+    edges: tuple[float, ...] = field(default=(), repr=False)
+    value_rows: ValueRows | None = None
+    chosen_value_rows: ValueRows | None = field(init=False, repr=False, compare=False)
     chosen_mechanism: Mechanism = field(init=False, repr=False, compare=False)
     noise: NoiseCalibration = field(init=False, repr=False, compare=False)
 
@@ -172,6 +182,7 @@ class TableSpec:
         self._store("bits", checked_integer("bits", self.bits, least=0, most=MOST_BITS))
         self._check_person_bound()
         check_distinct(self)
+        self._store("edges", checked_bins(self))
         if self.hash_seed is not None:
             seed = checked_integer("hash_seed", self.hash_seed, least=0, most=LARGEST_HASH_SEED)
             self._store("hash_seed", seed)
@@ -183,8 +194,9 @@ class TableSpec:
         )
         if self.kind == "distinct":
             mechanisms = bounding_moves(mechanisms)
-        mechanism, noise = self._chosen(mechanisms)
+        (mechanism, tree), noise = self._chosen(mechanisms)
         self._store("chosen_mechanism", mechanism)
+        self._store("chosen_value_rows", tree and tree.rows)
         self._store("noise", noise)
         self._store("epsilon", noise.epsilon)
         self._store("delta", noise.delta)
@@ -206,50 +218,61 @@ class TableSpec:
     def _store(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
-    def _chosen(self, mechanisms: Sequence[Mechanism]) -> tuple[Mechanism, NoiseCalibration]:
+    def _chosen(self, mechanisms: Sequence[Mechanism]) -> tuple[_Counting, NoiseCalibration]:
         """Return the best mechanism whose arithmetic can represent the noise, and that noise.
 
         The optimised tables have large entries. With large weights their sums could exceed the
-        integers of the core, or their draws the precision of a float; another may still fit.
+        integers of the core, or their draws the precision of a float; another may still fit. For
+        values, Haar rows over bins cost less than over time: they are tried first.
         """
-        *better, last = mechanisms
-        for mechanism in better:
+        trees = value_trees(self)
+        *better, last = [(mechanism, tree) for mechanism in mechanisms for tree in trees]
+        for mechanism, tree in better:
             try:
-                noise = self._calibrated(mechanism)
+                noise = self._calibrated(mechanism, tree)
             except ArgumentValueError:
                 continue
             if mechanism.fits(noise.sigma):
-                return mechanism, noise
-        return last, self._calibrated(last)
+                return (mechanism, tree), noise
+        return last, self._calibrated(*last)
 
-    def _calibrated(self, mechanism: Mechanism) -> NoiseCalibration:
+    def _calibrated(self, mechanism: Mechanism, tree: ValueTree | None) -> NoiseCalibration:
+        sensitivity2, cells = self._changed_by_events(tree)
         return calibrate(
             epsilon=self.epsilon,
             delta=self.delta,
             calibration=self.calibration,
-            table_sensitivity2=table_sensitivity2(
-                self.kind,
-                depth=self.depth,
-                relation=self.relation,
-                calibration=self.calibration,
-                max_changes=self.max_changes,
-                person_bound=self._bound_within_the_row,
-            ),
+            table_sensitivity2=sensitivity2,
             mechanism_sensitivity2=mechanism.sensitivity2,
             mechanism_nodes=mechanism.nodes_per_leaf,
-            changed_cells=changed_cells(
-                self.kind,
-                depth=self.depth,
-                relation=self.relation,
-                max_changes=self.max_changes,
-                person_bound=self._bound_within_the_row,
-            ),
+            changed_cells=cells,
             draws=self.depth * self.width * mechanism.draws,
             max_weight=self.max_weight,
             max_events_per_user=self._events_per_cell,
             depth=self.depth,
             people=0 if self.person_bound is None else self.person_bound.people,
         )
+
+    def _changed_by_events(self, tree: ValueTree | None) -> tuple[int | Fraction, int]:
+        """Return the squared change of all published counts, and how many of them change."""
+        if tree is not None:
+            return tree.sensitivity2(self.relation), tree.changed_nodes(self.relation)
+        sensitivity2 = table_sensitivity2(
+            self.kind,
+            depth=self.depth,
+            relation=self.relation,
+            calibration=self.calibration,
+            max_changes=self.max_changes,
+            person_bound=self._bound_within_the_row,
+        )
+        cells = changed_cells(
+            self.kind,
+            depth=self.depth,
+            relation=self.relation,
+            max_changes=self.max_changes,
+            person_bound=self._bound_within_the_row,
+        )
+        return sensitivity2, cells
 
     @property
     def _bound_within_the_row(self) -> PersonBound | None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lazysketch.releases.any_release import AnyRelease, any_release
-from lazysketch.releases.distinct_release import DistinctRelease
+from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.release import Release
 from lazysketch.store.calls import Call
 from lazysketch.store.spent import Spent, SpentPart, part_of
 
@@ -109,9 +110,13 @@ class Eras:
 
 def _together(before: AnyRelease, last: AnyRelease) -> AnyRelease:
     """Return what eras published as one table; of distinct items what the last one published."""
-    if isinstance(before, DistinctRelease) or isinstance(last, DistinctRelease) or before is last:
+    if before is last:
         return last
-    return before.merge(last)
+    if isinstance(before, Release) and isinstance(last, Release):
+        return before.merge(last)
+    if isinstance(before, DistributionRelease) and isinstance(last, DistributionRelease):
+        return before.merge(last)
+    return last
 
 
 def begin_record(*, anchored: bool, copied: bool) -> Call:

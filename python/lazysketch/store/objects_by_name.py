@@ -24,6 +24,7 @@ from lazysketch.store.recovered_objects import (
     other_parameters,
 )
 from lazysketch.store.stored_distinct import StoredDistinct
+from lazysketch.store.stored_distribution import StoredDistribution
 from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import (
     StoredCounters,
@@ -48,6 +49,7 @@ Object = TypeVar(
     StoredSketch,
     StoredCounters,
     StoredDistinct,
+    StoredDistribution,
     StoredHitters,
     StoredHierarchy,
     StoredWindows,
@@ -149,6 +151,28 @@ class ObjectsByName(PartialIngestion):
         """
         _require(TableSpec, spec)
         return self._opened(name, lambda origin: _one_table(StoredDistinct._made, spec, origin))
+
+    def distribution(self, name: str, spec: TableSpec) -> StoredDistribution:
+        """Return the distribution of values of a name: a new one, or the one that the store has.
+
+        Guarantee: that of :class:`Distribution`, over all lives of the store.
+
+        Args:
+            name: its name in the store, 1 to 200 characters.
+            spec: its description, of kind ``"values"``, such as ``Distribution(...).spec``; the
+                same in every life.
+
+        Returns:
+            A live distribution. Its changes are durable when the store commits.
+
+        Raises:
+            ArgumentTypeError: not a name, or not a description.
+            ArgumentValueError: a name that is open already, or another description.
+            StoreError: a store that cannot be read or written.
+        """
+        _require(TableSpec, spec)
+        made = StoredDistribution._made
+        return self._opened(name, lambda origin: _one_table(made, spec, origin))
 
     def heavy_hitters(self, name: str, spec: HeavyHittersSpec) -> StoredHitters:
         """Return the heavy hitters of a name: new ones, or those that the store has.

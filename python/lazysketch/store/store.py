@@ -5,7 +5,9 @@ from __future__ import annotations
 from lazysketch import _native
 from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.releases.any_release import AnyRelease
 from lazysketch.releases.distinct_release import DistinctRelease
+from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
@@ -14,6 +16,7 @@ from lazysketch.store.ingestion import checked_name
 from lazysketch.store.objects_by_name import ObjectsByName
 from lazysketch.store.spent import Spent
 from lazysketch.store.stored_distinct import StoredDistinct
+from lazysketch.store.stored_distribution import StoredDistribution
 from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
 from lazysketch.store.stored_windows import StoredWindows
@@ -22,6 +25,7 @@ __all__ = ["Store"]
 
 _OF_OTHER_RELEASES = (
     StoredDistinct,
+    StoredDistribution,
     StoredHierarchy,
     StoredWindows,
     StoredHierarchicalWindows,
@@ -115,7 +119,8 @@ class Store(ObjectsByName):
 
         Merge it with the object's own release: ``live.release().merge(earlier)``. What was
         pending at the end of an era is in neither. All eras have one hash seed. Of distinct items
-        see :meth:`earlier_distinct`: their eras do not add up.
+        see :meth:`earlier_distinct`: their eras do not add up. Of values see
+        :meth:`earlier_distribution`.
 
         Args:
             name: name of an object.
@@ -132,14 +137,14 @@ class Store(ObjectsByName):
         chosen = checked_name("name", name)
         if chosen not in self._open:
             raise ArgumentValueError(f"name: expected an open object, got {shown(chosen)}")
-        if isinstance(self._open[chosen], StoredDistinct):
-            raise ArgumentValueError("name: expected one of counts, got one of distinct items")
+        if isinstance(self._open[chosen], StoredDistinct | StoredDistribution):
+            raise ArgumentValueError("name: expected counts of items, got others")
         releases = self._eras.earlier.get(chosen, [])
         most = max(len(tables_of(self._open[chosen])) - 1, 0)
         place = checked_integer("level", level, least=0, most=most)
         self._journal.commit()
         found = releases[place] if releases else None
-        return None if isinstance(found, DistinctRelease) else found
+        return found if isinstance(found, Release) else None
 
     def earlier_distinct(self, name: str) -> DistinctRelease | None:
         """Return what a count of distinct items had published last in the era before this one.
@@ -157,14 +162,36 @@ class Store(ObjectsByName):
             ArgumentTypeError: not a name.
             ArgumentValueError: another object, or one that was not opened yet.
         """
+        last = self._earlier_of(name, StoredDistinct, "count of distinct items")
+        return last if isinstance(last, DistinctRelease) else None
+
+    def earlier_distribution(self, name: str) -> DistributionRelease | None:
+        """Return what a distribution of values had published last in earlier eras, merged.
+
+        Merge it with the distribution's own release: ``live.release().merge(earlier)``.
+
+        Args:
+            name: name of a distribution.
+
+        Returns:
+            The sum of its last releases; None if there is no earlier era, or nothing was published
+            in any.
+
+        Raises:
+            ArgumentTypeError: not a name.
+            ArgumentValueError: another object, or one that was not opened yet.
+        """
+        last = self._earlier_of(name, StoredDistribution, "distribution of values")
+        return last if isinstance(last, DistributionRelease) else None
+
+    def _earlier_of(self, name: str, kind: type, wanted: str) -> AnyRelease | None:
+        """Return what an object with one table had published in earlier eras."""
         chosen = checked_name("name", name)
-        if not isinstance(self._open.get(chosen), StoredDistinct):
-            raise ArgumentValueError(
-                f"name: expected an open count of distinct items, got {shown(chosen)}"
-            )
+        if not isinstance(self._open.get(chosen), kind):
+            raise ArgumentValueError(f"name: expected an open {wanted}, got {shown(chosen)}")
         self._journal.commit()
         (last,) = self._eras.earlier.get(chosen) or (None,)
-        return last if isinstance(last, DistinctRelease) else None
+        return last
 
     def rotate(self, key: Key) -> None:
         """Wrap the secrets of the store under another key; the noise stays as it is.

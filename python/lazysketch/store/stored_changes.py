@@ -31,9 +31,10 @@ _MOST_NAMES: Final = 2**30
 # What depends on arguments alone.
 _FIXED: Final = frozenset(
     {
-        "bits", "counters", "depth", "discovery_epoch", "from_spec", "hash_seed", "horizon", "kind",
-        "levels", "mechanism", "memory", "not_private_because", "privacy", "private", "schedule",
-        "sigma", "sketch_id", "smallest_share", "spec", "takes_times", "threshold", "width",
+        "bins", "bits", "counters", "depth", "discovery_epoch", "from_spec", "hash_seed",
+        "horizon", "kind", "levels", "mechanism", "memory", "not_private_because", "privacy",
+        "private", "schedule", "sigma", "sketch_id", "smallest_share", "spec", "takes_times",
+        "threshold", "width",
     }
 )  # fmt: skip
 

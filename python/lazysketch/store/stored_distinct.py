@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from lazysketch import _native
 from lazysketch.sketches.distinct_count import DistinctCount
-from lazysketch.store.calls import Call
-from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
+from lazysketch.store.stored_changes import reads_after_commit
+from lazysketch.store.stored_held_table import StoredHeldTable
 
 __all__ = ["StoredDistinct"]
 
 
 @reads_after_commit
-class StoredDistinct(Changes, DistinctCount):
+class StoredDistinct(StoredHeldTable, DistinctCount):
     """A count of distinct items of a store.
 
     The log has fingerprints in place of items, and a checkpoint the secret bitmaps.
@@ -35,18 +35,3 @@ class StoredDistinct(Changes, DistinctCount):
 
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
         return [_native.logged_fingerprints(items, self._table, column=column)]
-
-    def _carry_out(self, call: Call) -> None:
-        table = self._table
-        if call.method == "update_many":
-            table.update_many(call.events[0], call.weights)
-        elif call.method == "update_rows":
-            table.update_rows(call.events[0], call.weights, empty_rows=call.empty_rows)
-        elif call.method == "update_batch":
-            table.update_batch(call.events[0])
-        elif call.method == "tick":
-            table.tick(call.steps)
-        elif call.method == "finish":
-            table.finish()
-        else:
-            raise unknown_change(call)

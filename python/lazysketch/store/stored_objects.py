@@ -11,7 +11,7 @@ from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
 from lazysketch.heavy_hitters.hierarchies import MOST_LEVELS
 from lazysketch.sketches.counters import ContinualCounters
-from lazysketch.sketches.distinct_count import DistinctCount
+from lazysketch.sketches.held_table import HeldTable
 from lazysketch.sketches.private_sketches import (
     LazyCountMin,
     LazyCountSketch,
@@ -304,6 +304,13 @@ _PUNCTUAL: Final = {
 }
 
 
+_OTHERS: Final = {
+    "counters": "counters; see Store.counters",
+    "distinct": "distinct items; see Store.distinct",
+    "values": "values; see Store.distribution",
+}
+
+
 def class_of(spec: TableSpec) -> type[StoredSketch]:
     """Return the class of the stored sketch of a description.
 
@@ -311,16 +318,11 @@ def class_of(spec: TableSpec) -> type[StoredSketch]:
         spec: the description.
 
     Raises:
-        ArgumentValueError: a description of counters, or of distinct items.
+        ArgumentValueError: a description of counters, of distinct items or of values.
     """
-    if spec.kind == "counters":
-        raise ArgumentValueError(
-            "spec: expected one of a sketch, got one of counters; see Store.counters"
-        )
-    if spec.kind == "distinct":
-        raise ArgumentValueError(
-            "spec: expected one of a sketch, got one of distinct items; see Store.distinct"
-        )
+    other = _OTHERS.get(spec.kind)
+    if other is not None:
+        raise ArgumentValueError(f"spec: expected one of a sketch, got one of {other}")
     return (_PUNCTUAL if isinstance(spec.schedule, Punctual) else _LAZY)[spec.kind]
 
 
@@ -330,7 +332,7 @@ def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
     Args:
         stored: an object of a store.
     """
-    if isinstance(stored, (HeavyHitters, DistinctCount)):
+    if isinstance(stored, (HeavyHitters, HeldTable)):
         return {0: stored._table}
     if isinstance(stored, HierarchicalHeavyHitters):
         return dict(enumerate(stored._tables))

@@ -366,7 +366,7 @@ def test_counts_of_distinct_items_are_apart(lives: Lives) -> None:
         other.update("x")
         assert list(store.publish()) == ["b"]
         assert store.earlier_distinct("a") is None
-        with pytest.raises(ArgumentValueError, match="name: expected one of counts"):
+        with pytest.raises(ArgumentValueError, match="name: expected counts of items"):
             store.earlier_release("a")
         with pytest.raises(ArgumentValueError, match="name: expected an open count of distinct"):
             store.earlier_distinct("b")

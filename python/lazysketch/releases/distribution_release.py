@@ -1,0 +1,327 @@
+"""Releases of a distribution of values: noisy sums over bins, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from lazysketch import _native
+from lazysketch.arguments import checked_number
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ReleaseFormatError
+from lazysketch.estimation.binned import BinnedCounts
+from lazysketch.estimation.error_model import level_of
+from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.releases.items import Item
+from lazysketch.releases.saved_release import SavedRelease
+from lazysketch.releases.table_facts import TableFacts
+from lazysketch.specification.bins import Bins
+from lazysketch.specification.value_tree import ValueTree
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["DistributionRelease"]
+
+
+class DistributionRelease(SavedRelease, TableFacts):
+    """The public state of a :class:`lazysketch.Distribution` at one step.
+
+    Guarantee: it holds no secret; everything computed from it has the (epsilon, delta) of the
+    distribution. Every answer has an interval that covers the true one with its confidence, for
+    values and questions that do not depend on the noise.
+
+    Source: docs/distribution.md; docs/release-format.md for the bytes.
+
+    Example:
+        >>> import lazysketch as ls
+        >>> latency = ls.Distribution(
+        ...     bins=ls.Bins.linear(0, 100), epsilon=1.0, delta=1e-6, horizon=20_000
+        ... )
+        >>> latency.update_many([number % 100 for number in range(20_000)])
+        >>> release = latency.release()
+        >>> release.quantile(0.5).low <= 49 <= release.quantile(0.5).high
+        True
+        >>> release.count_between(20, 30).low <= 2_000 <= release.count_between(20, 30).high
+        True
+        >>> other = ls.DistributionRelease.from_bytes(release.to_bytes())
+        >>> other.quantile(0.9) == release.quantile(0.9)
+        True
+    """
+
+    def __init__(self, native: _native.Release) -> None:
+        """Wrap a release of the core; users get releases from distributions, files and merges."""
+        super().__init__(native)
+        rows = native.value_rows
+        if rows is None:
+            raise ReleaseFormatError(
+                f"release: expected one of values, got one of kind {native.kind!r}"
+            )
+        self._tree = ValueTree(rows, native.width)
+
+    @classmethod
+    def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
+        if tuple(names):
+            raise ReleaseFormatError("release: expected no names of values, got some")
+        return cls(native)
+
+    def to_bytes(self) -> bytes:
+        """Return the release as bytes, the same on every platform.
+
+        Returns:
+            The bytes that docs/release-format.md describes.
+        """
+        return self._native.to_bytes(None)
+
+    def merge(self, *others: DistributionRelease) -> DistributionRelease:
+        """Return the sum of releases of different distributions with the same bins.
+
+        Guarantee: ``parts`` keeps the noise and the steps of every part; NOT PRIVATE is inherited.
+        For a person who occurs in several streams the parts compose as sqrt(sum of mu^2).
+
+        Args:
+            others: releases with the same bins and the same rows over them.
+
+        Returns:
+            The merged release.
+
+        Raises:
+            ArgumentTypeError: something that is not such a release.
+            MergeError: other bins, or a distribution that occurs twice.
+        """
+        for other in others:
+            if not isinstance(other, DistributionRelease):
+                found = type(other).__name__
+                raise ArgumentTypeError(f"others: expected releases of values, got {found}")
+        merged = _native.Release.merge([one._native for one in (self, *others)])
+        return DistributionRelease(merged)
+
+    def quantile(self, share: float, *, confidence: float = 0.95) -> Interval:
+        """Return the smallest value that at least a share of all values do not exceed.
+
+        Guarantee: the interval covers the true quantile with at least ``confidence``, up to the
+        normal approximation of the noise. Its ends are edges of bins, infinite in open bins.
+
+        Args:
+            share: above 0 and below 1, such as 0.5 for the median.
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in units of the values; the estimate is NaN if the number of values
+            is not above 0, and the nearest edge in an open bin.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+
+        Source: docs/theory.md, "Values".
+        """
+        wanted = _checked_share(share)
+        level = checked_confidence(confidence)
+        return _interval(self._counts.quantile(wanted, level=level_of(level, among=None)), level)
+
+    def quantiles(
+        self, shares: Sequence[float], *, confidence: float = 0.95
+    ) -> tuple[Interval, ...]:
+        """Return several quantiles, in the order of the shares.
+
+        Guarantee: as :meth:`quantile`, for each of them.
+
+        Args:
+            shares: each above 0 and below 1.
+            confidence: of each, above 0 and below 1.
+
+        Returns:
+            One interval per share.
+
+        Raises:
+            ArgumentTypeError: not numbers.
+            ArgumentValueError: outside their range.
+        """
+        if isinstance(shares, (str, bytes)) or not hasattr(shares, "__iter__"):
+            raise ArgumentTypeError(
+                f"shares: expected a sequence of numbers, got {type(shares).__name__}"
+            )
+        return tuple(self.quantile(share, confidence=confidence) for share in shares)
+
+    def cdf(self, value: float, *, confidence: float = 0.95) -> Interval:
+        """Return the share of all values that are below a value.
+
+        Guarantee: the interval covers the true share with at least ``confidence``, up to the normal
+        approximation of the noise; between edges it covers every place in the bin.
+
+        Args:
+            value: any number but NaN.
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, 0 to 1; the estimate is NaN if the number of values is not above 0.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: NaN, or a confidence outside its range.
+
+        Source: docs/theory.md, "Values".
+        """
+        at = _checked_value("value", value)
+        level = checked_confidence(confidence)
+        return _interval(self._counts.share_below(at, level=level_of(level, among=None)), level)
+
+    def count_between(self, low: float, high: float, *, confidence: float = 0.95) -> Interval:
+        """Return the number of values from one value up to below another.
+
+        Guarantee: as :meth:`cdf`, for the count.
+
+        Args:
+            low: any number but NaN; -inf for all values below ``high``.
+            high: any number that is not below ``low``; inf for all values from ``low`` on.
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in values.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: NaN, ``high`` below ``low``, or a confidence outside its range.
+
+        Source: docs/theory.md, "Values".
+        """
+        first, last = _checked_value("low", low), _checked_value("high", high)
+        if last < first:
+            raise ArgumentValueError(f"high: expected a number from low on, got {last:g}")
+        level = checked_confidence(confidence)
+        return _interval(
+            self._counts.between(first, last, level=level_of(level, among=None)), level
+        )
+
+    def total(self, *, confidence: float = 0.95) -> Interval:
+        """Return the number of all values.
+
+        Guarantee: as :meth:`cdf`, for the count.
+
+        Args:
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in values.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+        """
+        level = checked_confidence(confidence)
+        return _interval(self._counts.total(level=level_of(level, among=None)), level)
+
+    def histogram(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Intervals:
+        """Return the numbers of values in all bins, in order, with the first and the last.
+
+        Guarantee: the estimates are those of counts that do not fall from prefix to prefix. Each
+        interval covers with at least ``confidence``, or all of them together do.
+
+        Args:
+            confidence: above 0 and below 1.
+            simultaneous: True to cover all counts together.
+
+        Returns:
+            Arrays of estimates and ends, of shape (``bins.number``,).
+
+        Raises:
+            ArgumentTypeError: not a number, or not a bool.
+            ArgumentValueError: outside its range.
+        """
+        if not isinstance(simultaneous, bool):
+            found = type(simultaneous).__name__
+            raise ArgumentTypeError(f"simultaneous: expected a bool, got {found}")
+        confident = checked_confidence(confidence)
+        among = self.bins.number if simultaneous else None
+        estimate, low, high = self._counts.bins(level=level_of(confident, among=among))
+        return Intervals(
+            estimate=estimate,
+            low=low,
+            high=high,
+            confidence=confident,
+            at="now",
+            simultaneous=simultaneous,
+        )
+
+    @cached_property
+    def bins(self) -> Bins:
+        """The public bins."""
+        return Bins(self._native.edges)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of the distribution; a merged release has one per part."""
+        if len(self._parts) > 1:
+            raise ArgumentValueError(
+                "privacy: expected a release of one distribution, got a merged one with "
+                f"{len(self._parts)} parts; see .parts"
+            )
+        return self._parts[0].privacy
+
+    @property
+    def private(self) -> bool:
+        """True if the guarantee holds for every part."""
+        return not self.not_private_because
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """The reasons why it is not private; empty for a private release."""
+        reasons = [why for part in self._parts for why in part.privacy.not_private_because]
+        return tuple(dict.fromkeys(reasons))
+
+    @property
+    def finished(self) -> bool:
+        """True if every distribution in it was finished."""
+        return all(part.finished for part in self._parts)
+
+    @cached_property
+    def _counts(self) -> BinnedCounts:
+        # All bins were pushed together. The rounding to integers adds a variance of 1/12.
+        rounding = len(self._parts) / 12.0
+        return BinnedCounts(
+            edges=self.bins.edges,
+            tree=self._tree,
+            sums=self._table[0],
+            variance=float(self._noise_variance[0]) + rounding,
+            most=self._most,
+        )
+
+    @property
+    def _most(self) -> float:
+        """The number of steps, if each has at most one event."""
+        one_each = all(
+            part.schedule is not None and part.schedule.name != "batch" for part in self._parts
+        )
+        return float(self.step) if one_each else math.inf
+
+    def __repr__(self) -> str:
+        made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
+        made += ", finished" if self.finished else ""
+        text = f"<DistributionRelease of {self.bins.number:,} bins, {made}"
+        if not self.private:
+            return f"{text}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"
+        one = len(self._parts) == 1
+        return f"{text}, {self.privacy}>" if one else f"{text}, each with its own guarantee>"
+
+
+def _interval(ends: tuple[float, float, float], confidence: float) -> Interval:
+    estimate, low, high = ends
+    return Interval(estimate=estimate, low=low, high=high, confidence=confidence, at="now")
+
+
+def _checked_share(share: object) -> float:
+    wanted = "a number above 0 and below 1"
+    number = checked_number("share", share, wanted=wanted)
+    if not 0.0 < number < 1.0:
+        raise ArgumentValueError(f"share: expected {wanted}, got {number:g}")
+    return number
+
+
+def _checked_value(name: str, value: object) -> float:
+    number = checked_number(name, value, wanted="a number")
+    if math.isnan(number):
+        raise ArgumentValueError(f"{name}: expected a number, got NaN")
+    return number

@@ -1,0 +1,109 @@
+"""The description of a distribution of values, from the arguments of its users."""
+
+from __future__ import annotations
+
+from typing import Final, TypedDict
+
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.privacy.relations import Relation
+from lazysketch.specification.bins import Bins
+from lazysketch.specification.mechanisms import MechanismName
+from lazysketch.specification.schedules import Punctual, Schedule
+from lazysketch.specification.table_spec import TableSpec
+from lazysketch.specification.value_tree import ValueRows, padded_bins
+
+__all__ = ["DistributionOptions", "distribution_spec"]
+
+_SEED: Final = 0  # nothing is hashed
+
+
+class _Required(TypedDict):
+    bins: Bins
+    epsilon: float
+    delta: float
+
+
+class DistributionOptions(_Required, total=False):
+    """Keyword arguments of a distribution of values.
+
+    Args:
+        bins: public bins, such as ``Bins.linear(0, 100)``; no default.
+        epsilon: privacy parameter, above 0 and at most 100; no default.
+        delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people; no
+            default.
+        relation: ``"substitution"`` or ``"zero-out"``, which has three quarters of the noise.
+        horizon: number of steps, or None for any number; with a horizon there is less noise.
+        schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
+            step, which costs nothing.
+        mechanism: ``"tree"`` for the least noise over steps, ``"tree-log"``, ``"tree-deep"``,
+            ``"haar"`` or ``"binary"``.
+        value_rows: rows of the tree over bins, ``"tree"`` or ``"haar"``; by default those with
+            the least noise.
+        max_events_per_user: events of one person that are protected together, 1 to 2^20.
+    """
+
+    relation: Relation
+    horizon: int | None
+    schedule: Schedule | None
+    mechanism: MechanismName
+    value_rows: ValueRows | None
+    max_events_per_user: int
+
+
+def distribution_spec(
+    *,
+    bins: Bins,
+    epsilon: float,
+    delta: float,
+    relation: Relation = "substitution",
+    horizon: int | None = None,
+    schedule: Schedule | None = None,
+    mechanism: MechanismName = "tree",
+    value_rows: ValueRows | None = None,
+    max_events_per_user: int = 1,
+) -> TableSpec:
+    """Return the description of a distribution of values.
+
+    Args:
+        bins: as in :class:`DistributionOptions`, like all others.
+        epsilon: privacy parameter.
+        delta: privacy parameter.
+        relation: neighbouring streams.
+        horizon: number of steps, or None.
+        schedule: when the counts are published.
+        mechanism: short name of the mechanism over steps.
+        value_rows: rows of the tree over bins.
+        max_events_per_user: events protected together.
+
+    Returns:
+        A description of kind ``"values"``.
+
+    Raises:
+        ArgumentTypeError: a wrong type, or a horizon and a schedule.
+        ArgumentValueError: a value outside its range.
+
+    Example:
+        >>> spec = distribution_spec(
+        ...     bins=Bins.linear(0, 1, number=100), epsilon=1.0, delta=1e-6, horizon=512
+        ... )
+        >>> spec.width, spec.chosen_mechanism.name, spec.chosen_value_rows
+        (128, 'tree', 'tree')
+    """
+    if not isinstance(bins, Bins):
+        raise ArgumentTypeError(f"bins: expected Bins, got {type(bins).__name__}")
+    if schedule is not None and horizon is not None:
+        raise ArgumentTypeError("horizon: expected none with a schedule, which has its own")
+    return TableSpec(
+        kind="values",
+        depth=1,
+        width=padded_bins(bins.number),
+        edges=bins.edges,
+        value_rows=value_rows,
+        schedule=Punctual(horizon=horizon) if schedule is None else schedule,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        mechanism=mechanism,
+        max_events_per_user=max_events_per_user,
+        hash_seed=_SEED,
+    )
