@@ -47,6 +47,8 @@ EACH = "test_each_push_and_each_pair_of_pushes"
 UNIVERSAL = "rows_are_two_universal_on_structured_pairs"
 COVER = "test_intervals_cover_and_are_not_far_too_wide"
 DISTINCT = "test_intervals_cover_and_are_not_far_too_wide"
+VALUES_COVER = "test_intervals_of_values_cover"
+VALUES_WIDE = "test_intervals_of_values_are_not_far_too_wide"
 LISTS = "test_intervals_of_lists_hold_and_are_not_far_too_wide"
 LEVELS = "test_intervals_of_a_level_hold_and_are_not_far_too_wide"
 NAMES = "test_names_are_published_as_often_as_claimed"
@@ -238,6 +240,9 @@ def intervals() -> Iterable[Row]:
     yield at_least("ranked lists of 0.3 of the width with a miss", LISTS, "ranked lists", 120, 0.3)
     yield at_most("counts of distinct items that miss", DISTINCT, "distinct", 200, 0.05)
     yield at_least("counts of distinct items of 0.3 of the width that miss", DISTINCT, "distinct",
+                   200, 0.3)
+    yield at_most("answers on values that miss", VALUES_COVER, "distribution", 200, 0.05)
+    yield at_least("answers on values of 0.3 of the width that miss", VALUES_WIDE, "distribution",
                    200, 0.3)
     yield at_most("levels of a hierarchy with a miss", LEVELS, "hierarchies", 50, 0.2)
     yield at_least("levels of 0.2 of the width with a miss", LEVELS, "hierarchies", 50, 0.6)

@@ -1,7 +1,7 @@
 """A tree over bins of values: how much noise its node sums need, and what they say of prefixes.
 
 The core has the rows, and examines them in exact integers. Costs some milliseconds when a tree is
-first used, up to half a second for 4,096 bins with optimised rows under substitution.
+first used.
 
 Source: docs/theory.md, Theorem 24.
 """

@@ -155,64 +155,84 @@ impl ValueTree {
         self.largest_change
     }
 
-    /// max over bins a < b of ||U 1(a <= t < b)||^2, b one past the last included: the squared
-    /// distance of the columns of U A, from their inner products.
+    /// max over bins a < b of ||U 1(a <= t < b)||^2, b one past the last included.
+    ///
+    /// Let u be the topmost node with a <= t_u < b. Only nodes of its subtree have an entry at a time
+    /// from a to before b. u itself has its own; one on its left those from a to t_u, whatever b is;
+    /// one on its right those from t_u on to before b, whatever a is. So both halves are maximised
+    /// apart, in k steps for each node and each of its ancestors.
     fn largest_replacement(&self) -> u64 {
-        let columns = self.columns();
-        let square = |column: &[(u32, i64)]| column.iter().map(|&(_, sum)| sum * sum).sum::<i64>();
-        let squares: Vec<i64> = columns.iter().map(|column| square(column)).collect();
-        let mut dense = vec![0_i64; self.bins() + 1];
-        let mut largest = 0;
-        for (a, column) in columns.iter().enumerate() {
-            column
-                .iter()
-                .for_each(|&(node, sum)| dense[node as usize] = sum);
-            for b in a + 1..columns.len() {
-                let product: i64 = columns[b]
-                    .iter()
-                    .map(|&(node, sum)| dense[node as usize] * sum)
-                    .sum();
-                largest = largest.max(squares[a] + squares[b] - 2 * product);
-            }
-            column
-                .iter()
-                .for_each(|&(node, _)| dense[node as usize] = 0);
-        }
-        largest.cast_unsigned().max(self.sensitivity2)
+        let inner = nodes(self.depth()).filter(|&(d, _)| d > 0);
+        let largest = inner.map(|node| self.largest_parted_by(node)).max();
+        largest.unwrap_or(0).max(self.sensitivity2)
     }
 
-    /// For each bin, the nodes whose sums an event in it changes, and by how much.
-    fn columns(&self) -> Vec<Vec<(u32, i64)>> {
+    /// The largest squared change of a replacement that a node u = (d, v) is the topmost to part.
+    fn largest_parted_by(&self, (d, v): (u32, u64)) -> u64 {
         let k = self.depth();
-        let mut columns = vec![Vec::new(); self.bins()];
-        for (d, v) in nodes(k) {
-            let node = ancestor_time(k, d, v, d) as u32;
-            let mut from = 0;
-            for (time, sum) in suffix_sums(k, (d, v), self.rows.row(d, v)) {
-                if sum != 0 {
-                    let changed = &mut columns[from..time as usize];
-                    changed
-                        .iter_mut()
-                        .for_each(|column| column.push((node, sum)));
+        let (time, half) = (ancestor_time(k, d, v, d), 1_u64 << (k - d));
+        let (mut left, mut right) = (vec![0_i64; half as usize + 1], vec![0; half as usize + 1]);
+        for deeper in d + 1..=k {
+            let each = 1_u64 << (deeper - d - 1);
+            for of_node in 2 * v * each..(2 * v + 2) * each {
+                let is_left = of_node < (2 * v + 1) * each;
+                let row = self.rows.row(deeper, of_node);
+                let (differences, start) = match is_left {
+                    true => (&mut left, time - half),
+                    false => (&mut right, time),
+                };
+                // Times of the half, from the first to the last; then from u's on, or up to it.
+                let mut entries: Vec<(u64, i64)> = (d + 1..=deeper)
+                    .map(|i| {
+                        (
+                            ancestor_time(k, deeper, of_node, i) - start,
+                            i64::from(row[i as usize]),
+                        )
+                    })
+                    .collect();
+                entries.sort_unstable();
+                let mut sum = i64::from(row[d as usize]);
+                if is_left {
+                    sum += entries.iter().map(|(_, entry)| entry).sum::<i64>();
                 }
-                from = time as usize;
+                let mut from = 0;
+                for (at, entry) in entries {
+                    differences[from] += sum * sum;
+                    differences[at as usize] -= sum * sum;
+                    sum += if is_left { -entry } else { entry };
+                    from = at as usize;
+                }
+                differences[from] += sum * sum;
             }
         }
-        columns
+        let own = i64::from(self.rows.row(d, v)[d as usize]);
+        let largest = |differences: &[i64]| {
+            let bins = differences[..half as usize].iter();
+            let sums = bins.scan(0, |sum, step| {
+                *sum += step;
+                Some(*sum)
+            });
+            sums.max().unwrap_or(0)
+        };
+        (own * own + largest(&left) + largest(&right)).cast_unsigned()
     }
 
     /// The node sums of counts of bins; that of the node with time t is number t - 1.
     pub(crate) fn node_sums(&self, count: impl Fn(usize) -> i64, sums: &mut [i64]) {
         let k = self.depth();
-        let mut prefixes = vec![0_i64; self.bins() + 1];
-        for bin in 0..self.bins() {
-            prefixes[bin + 1] = prefixes[bin] + count(bin);
+        debug_assert_eq!(sums.len(), self.bins());
+        // The prefixes stand in `sums` itself: exact counts have no second place in memory. The
+        // deepest nodes come first, since each needs the prefixes of its ancestors.
+        let mut prefix = 0;
+        for (bin, sum) in sums.iter_mut().enumerate() {
+            prefix += count(bin);
+            *sum = prefix;
         }
-        for (d, v) in nodes(k) {
+        for (d, v) in (0..=k).rev().flat_map(nodes_of_depth) {
             let time = |i: usize| ancestor_time(k, d, v, i as u32) as usize;
             let row = self.rows.row(d, v).iter().enumerate();
             // Single products may be larger than their sum, which fits.
-            let products = row.map(|(i, &u)| i64::from(u).wrapping_mul(prefixes[time(i)]));
+            let products = row.map(|(i, &u)| i64::from(u).wrapping_mul(sums[time(i) - 1]));
             sums[time(d as usize) - 1] = products.fold(0, i64::wrapping_add);
         }
     }
@@ -270,8 +290,12 @@ impl ValueTree {
 
 /// All nodes of a tree, depth by depth.
 fn nodes(k: u32) -> impl Iterator<Item = (u32, u64)> {
-    let of_depth = |d: u32| if d == 0 { 1 } else { 1_u64 << (d - 1) };
-    (0..=k).flat_map(move |d| (0..of_depth(d)).map(move |v| (d, v)))
+    (0..=k).flat_map(nodes_of_depth)
+}
+
+fn nodes_of_depth(d: u32) -> impl Iterator<Item = (u32, u64)> {
+    let number = if d == 0 { 1 } else { 1_u64 << (d - 1) };
+    (0..number).map(move |v| (d, v))
 }
 
 /// The times of a row, rising, each with the sum of the entries from it on.

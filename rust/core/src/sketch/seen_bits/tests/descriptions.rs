@@ -128,7 +128,10 @@ fn releases_keep_the_bits_of_a_level() {
         let forged = Release::new(*release.shape(), parts, release.table().to_vec());
         let read = codec::decode(&codec::encode(&forged).unwrap());
         let message = read.unwrap_err().to_string();
-        assert!(message.contains("one part with noise"), "{message}");
+        assert!(
+            message.contains("parts with noise, one of distinct items"),
+            "{message}"
+        );
     }
     let other = Shape {
         kind: TableKind::Distinct { bits: 128 },
