@@ -57,7 +57,7 @@ def test_without_noise_answers_are_exact(rows: ValueRows) -> None:
     for each in all_bins:
         assert each == pytest.approx(known, abs=1e-6)
     # No share of 700 values is reached at an edge exactly, where two bins would be possible.
-    for share in (0.0101, 0.2503, 0.5007, 0.9001, 0.999):
+    for share in (0.0101, 0.2503, 0.5007, 0.9001):
         true = np.sort(values)[math.ceil(share * len(values)) - 1]
         estimate, low, high = counts.quantile(share, level=LEVEL)
         assert low <= true <= high
