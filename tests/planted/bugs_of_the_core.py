@@ -9,6 +9,7 @@ from tests.planted.bugs_of_distinct_items import BUGS_OF_DISTINCT_ITEMS_IN_THE_C
 from tests.planted.bugs_of_partial_counts import BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE
 from tests.planted.bugs_of_people import BUGS_OF_PEOPLE_IN_THE_CORE
 from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_FINAL_PUSH
+from tests.planted.bugs_of_values import BUGS_OF_VALUES_IN_THE_CORE
 from tests.planted.planted_bug import PlantedBug
 
 _PROPERTIES: Final = "tests/properties/"
@@ -18,6 +19,7 @@ _UNIT: Final = "tests/unit/"
 BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
     *BUGS_OF_DISCOVERY_IN_THE_CORE,
     *BUGS_OF_DISTINCT_ITEMS_IN_THE_CORE,
+    *BUGS_OF_VALUES_IN_THE_CORE,
     *BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE,
     *BUGS_OF_PEOPLE_IN_THE_CORE,
     *BUGS_OF_THE_FINAL_PUSH,

@@ -19,6 +19,7 @@ from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
 from tests.planted.bugs_of_the_command import BUGS_OF_THE_COMMAND
 from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_END
 from tests.planted.bugs_of_the_service import BUGS_OF_THE_SERVICE
+from tests.planted.bugs_of_values import BUGS_OF_VALUES
 from tests.planted.bugs_of_windows import BUGS_OF_KEYS, BUGS_OF_WINDOWS
 from tests.planted.planted_bug import PlantedBug
 
@@ -28,6 +29,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_SENSITIVITY,
     *BUGS_OF_CALIBRATION,
     *BUGS_OF_DISTINCT_ITEMS,
+    *BUGS_OF_VALUES,
     *BUGS_OF_PEOPLE,
     *BUGS_OF_PEOPLE_IN_PARTS,
     *BUGS_OF_ACCOUNTING,

@@ -31,7 +31,7 @@ class DistributionOptions(_Required, total=False):
         epsilon: privacy parameter, above 0 and at most 100; no default.
         delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people; no
             default.
-        relation: ``"substitution"`` or ``"zero-out"``, which has three quarters of the noise.
+        relation: ``"substitution"`` or ``"zero-out"``, with 0.7 times the noise.
         horizon: number of steps, or None for any number; with a horizon there is less noise.
         schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
             step, which costs nothing.

@@ -8,29 +8,13 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.value_matrix import matrix
 
-from lazysketch import _native
 from lazysketch.estimation.binned import BinnedCounts, rising
 from lazysketch.specification.value_tree import VALUE_ROWS, ValueRows, ValueTree, padded_bins
 
 EDGES = (0.0, 1.0, 2.5, 4.0, 8.0, 16.0, 17.0, 30.0, 31.0)
 LEVEL = 0.025
-
-
-def matrix(tree: ValueTree) -> npt.NDArray[np.int64]:
-    """U by definition, from the rows of the core: depth by depth, ancestors and the node itself."""
-    entries = iter(_native.value_tree_rows(rows=tree.rows, bins=tree.bins).tolist())
-    found = np.zeros((tree.bins, tree.bins), dtype=np.int64)
-    for depth in range(tree.bins.bit_length()):
-        for index in range(max(1, 2 ** (depth - 1) if depth else 1)):
-            times = [
-                tree.bins if at == 0 else (2 * (index >> (depth - at)) + 1) * (tree.bins >> at)
-                for at in range(depth + 1)
-            ]
-            for time in times:
-                found[times[-1] - 1, time - 1] = next(entries)
-    assert next(entries, None) is None
-    return found
 
 
 def counts_of(values: npt.NDArray[np.float64], rows: ValueRows) -> BinnedCounts:

@@ -321,6 +321,7 @@ def test_public_facts() -> None:
     assert counted.private
     assert counted.not_private_because == ()
     assert counted.privacy.max_events_per_user == 3
+    assert counted.release().privacy == counted.privacy
     assert counted.horizon is None
     assert counted.schedule.name == "punctual"
     assert counted.spec.kind == "values"

@@ -1,0 +1,89 @@
+"""Planted bugs of distributions of values."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.edits import edited
+from tests.planted.planted_bug import PlantedBug
+
+__all__ = ["BUGS_OF_VALUES", "BUGS_OF_VALUES_IN_THE_CORE"]
+
+_TREE: Final = "lazysketch.specification.value_tree"
+_BINNED: Final = "lazysketch.estimation.binned"
+_NOISE: Final = "tests/unit/privacy/test_values_noise.py::"
+_ENDS: Final = "tests/unit/estimation/test_binned.py::"
+
+BUGS_OF_VALUES_IN_THE_CORE: Final = (
+    PlantedBug(
+        name="values-without-the-substitute",
+        subject="sensitivity",
+        claim="The node sums of a value that replaces another are calibrated as those of one.",
+        caught_by="lib mechanism::value_tree::tests::facts_equal_their_definition",
+    ),
+    PlantedBug(
+        name="exact-total-of-values",
+        subject="distribution",
+        claim="The total of a distribution has no noise, as if the number of events were public.",
+        caught_by="values releases_are_node_sums_and_noise",
+    ),
+    PlantedBug(
+        name="bins-are-read",
+        subject="reuse of draws",
+        claim="The count of a bin is published with the noise of a node sum.",
+        caught_by="values bins_are_not_read",
+    ),
+)
+
+BUGS_OF_VALUES: Final = (
+    PlantedBug(
+        name="replaced-values-as-one-event",
+        subject="sensitivity",
+        claim="Noise of values is that of zero-out under substitution too.",
+        caught_by=_NOISE
+        + "test_no_event_moves_the_queries_further_than_calibrated[substitution-tree-haar]",
+        patch=edited(
+            f"{_TREE}:ValueTree._facts",
+            ('replaced = relation == "substitution"', "replaced = False"),
+        ),
+    ),
+    PlantedBug(
+        name="node-sums-of-one-bin",
+        subject="accounting",
+        claim="The account of floats takes an event for the change of one node sum.",
+        caught_by=_NOISE + "test_an_event_that_is_replaced_costs_more_than_one_that_goes[tree]",
+        patch=edited(
+            f"{_TREE}:ValueTree.changed_nodes", ("return self._facts(relation)[1]", "return 1")
+        ),
+    ),
+    PlantedBug(
+        name="ranges-of-independent-prefixes",
+        subject="accounting",
+        claim="The noise of a range is that of its upper end alone.",
+        caught_by=_ENDS + "test_variances_and_ends_are_those_of_the_noise[tree]",
+        patch=edited(
+            f"{_BINNED}:BinnedCounts._deviations",
+            ("self.tree.variances(lows, highs)", "self.tree.variances(0 * lows, highs)"),
+        ),
+    ),
+    PlantedBug(
+        name="quantiles-without-half-their-noise",
+        subject="accounting",
+        claim="A bin may hold a quantile only within half of the deviations of its tests.",
+        caught_by=_ENDS + "test_ends_miss_as_often_as_stated[haar]",
+        patch=edited(
+            f"{_BINNED}:BinnedCounts._may_hold",
+            ("bound = deviations *", "bound = 0.5 * deviations *"),
+        ),
+    ),
+    PlantedBug(
+        name="releases-of-values-as-zero-out",
+        subject="accounting",
+        claim="A release of values states the noise multiplier of events that come or go.",
+        caught_by="tests/unit/sketches/test_distribution.py::test_public_facts",
+        patch=edited(
+            "lazysketch.releases.parts:_sensitivity2_of",
+            ('sensitivity2(noise["relation"])', 'sensitivity2("zero-out")'),
+        ),
+    ),
+)
