@@ -25,7 +25,6 @@ VALUE_ROWS: Final[tuple[ValueRows, ...]] = get_args(ValueRows)
 """Both kinds of rows, the one with less noise first."""
 FEWEST_BINS: Final = 4
 MOST_BINS: Final = 2**14
-_MOST_BINS_OF_ROWS: Final[dict[ValueRows, int]] = {"tree": 2**12, "haar": MOST_BINS}
 
 
 def padded_bins(bins: int) -> int:
@@ -50,7 +49,7 @@ class ValueTree:
 
     Args:
         rows: ``"tree"`` for optimised rows, ``"haar"`` for those in closed form.
-        bins: a power of two, 4 to 2^12, or to 2^14 with ``"haar"``.
+        bins: a power of two, 4 to 2^14.
 
     Example:
         >>> ValueTree("haar", 1024).sensitivity2("zero-out")
@@ -59,11 +58,6 @@ class ValueTree:
 
     rows: ValueRows
     bins: int
-
-    @property
-    def exists(self) -> bool:
-        """True if these rows serve so many bins."""
-        return self.bins <= _MOST_BINS_OF_ROWS[self.rows]
 
     def sensitivity2(self, relation: Relation) -> int:
         """Return the squared norm by which the node sums of neighbouring streams differ, at most.

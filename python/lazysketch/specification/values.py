@@ -68,16 +68,8 @@ def value_trees(spec: TableSpec) -> tuple[ValueTree | None, ...]:
 
     Returns:
         At least one; None, only, for other kinds.
-
-    Raises:
-        ArgumentValueError: rows that do not serve so many bins.
     """
     if spec.kind != "values":
         return (None,)
     rows = VALUE_ROWS if spec.value_rows is None else (spec.value_rows,)
-    trees = tuple(tree for one in rows if (tree := ValueTree(one, spec.width)).exists)
-    if not trees:
-        raise ArgumentValueError(
-            f"value_rows: expected 'haar' for {spec.width:,} bins, got {spec.value_rows!r}"
-        )
-    return trees
+    return tuple(ValueTree(one, spec.width) for one in rows)

@@ -137,7 +137,8 @@ def losses_of(sigma: float, step: int) -> tuple[Floats, int]:
     own, other = mass[: 2 * reach + 1], mass[step:]
     loss = np.ceil(np.log(own / other) / GRID).astype(np.int64)
     first = int(loss.min())
-    return np.bincount(loss - first, weights=own), first
+    law: Floats = np.bincount(loss - first, weights=own).astype(np.float64)
+    return law, first
 
 
 def delta_of(sigma: float, shift: Integers, epsilon: float) -> float:

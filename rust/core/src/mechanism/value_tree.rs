@@ -12,7 +12,7 @@
 //! The optimised rows are those of time, at a quarter of their scale. Suffix sums of a row are what an
 //! event adds to a node; they are rounded, not the entries, so that those that are 0 stay 0. The error
 //! is the same within 2 %, and a quarter of the nodes change: noise of 4 bits fewer in a quarter of
-//! the draws. Prefer them up to 2^12 bins; Haar rows need no table, and have a quarter more noise.
+//! the draws. Haar rows have a quarter more noise, but so small numbers that floats cost nothing.
 
 use super::tree::rows::StrategyRows;
 use super::tree::solve::{ancestor_time, node_at, sensitivity};
@@ -24,8 +24,6 @@ use std::sync::OnceLock;
 const SHALLOWEST: u32 = 2;
 /// Most bins, as a power of two.
 const DEEPEST: u32 = 14;
-/// Most bins of optimised rows: finding the largest change of a replaced event takes n^2 steps.
-const DEEPEST_TABLE: u32 = 12;
 /// Entries of the optimised rows are divided by this.
 const SCALE: i64 = 4;
 
@@ -34,7 +32,7 @@ const SCALE: i64 = 4;
 pub enum ValueRows {
     /// Those of the tree mechanism, optimised for the largest variance.
     Tree,
-    /// Haar rows, for any number of bins.
+    /// Haar rows.
     Haar,
 }
 
@@ -47,14 +45,6 @@ impl ValueRows {
         match self {
             Self::Tree => "tree",
             Self::Haar => "haar",
-        }
-    }
-
-    /// Most bins that these rows can serve.
-    pub fn most_bins(self) -> u32 {
-        match self {
-            Self::Tree => 1 << DEEPEST_TABLE,
-            Self::Haar => 1 << DEEPEST,
         }
     }
 }
@@ -82,11 +72,10 @@ impl ValueTree {
     /// The tree over `bins` bins, a power of two.
     pub fn of(rows: ValueRows, bins: u32) -> Result<&'static Self> {
         let refused = || {
-            let most = rows.most_bins();
-            let expected = format!("a power of two from {FEWEST_BINS} to {most} bins");
+            let expected = format!("a power of two from {FEWEST_BINS} to {MOST_BINS} bins");
             Error::parameter("width", expected, bins)
         };
-        if !bins.is_power_of_two() || !(FEWEST_BINS..=rows.most_bins()).contains(&bins) {
+        if !bins.is_power_of_two() || !(FEWEST_BINS..=MOST_BINS).contains(&bins) {
             return Err(refused());
         }
         let depth = bins.ilog2();
