@@ -12,6 +12,7 @@ __all__ = ["BUGS_OF_VALUES", "BUGS_OF_VALUES_IN_THE_CORE"]
 _TREE: Final = "lazysketch.specification.value_tree"
 _BINNED: Final = "lazysketch.estimation.binned"
 _NOISE: Final = "tests/unit/privacy/test_values_noise.py::"
+_COVERAGE: Final = "tests/statistical/test_distribution_coverage.py::"
 _ENDS: Final = "tests/unit/estimation/test_binned.py::"
 
 BUGS_OF_VALUES_IN_THE_CORE: Final = (
@@ -20,6 +21,12 @@ BUGS_OF_VALUES_IN_THE_CORE: Final = (
         subject="sensitivity",
         claim="The node sums of a value that replaces another are calibrated as those of one.",
         caught_by="lib mechanism::value_tree::tests::facts_equal_their_definition",
+    ),
+    PlantedBug(
+        name="values-noise-on-bins",
+        subject="sensitivity",
+        claim="Counts of bins are published with the noise of nodes, instead of node sums.",
+        caught_by="values releases_are_node_sums_and_noise",
     ),
     PlantedBug(
         name="exact-total-of-values",
@@ -74,6 +81,19 @@ BUGS_OF_VALUES: Final = (
         patch=edited(
             f"{_BINNED}:BinnedCounts._may_hold",
             ("bound = deviations *", "bound = 0.5 * deviations *"),
+        ),
+    ),
+    PlantedBug(
+        name="quantiles-of-an-exact-total",
+        subject="accounting",
+        claim="The interval of a quantile takes the noisy number of values for the true one.",
+        caught_by=_COVERAGE + "test_intervals_of_values_cover[even-95 %]",
+        patch=edited(
+            f"{_BINNED}:BinnedCounts._may_hold",
+            (
+                "variances - 2.0 * share * covariances + share * share * self._variance_of_all",
+                "variances - 2.0 * share * covariances",
+            ),
         ),
     ),
     PlantedBug(

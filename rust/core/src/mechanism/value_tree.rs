@@ -217,6 +217,11 @@ impl ValueTree {
             prefix += count(bin);
             *sum = prefix;
         }
+        if planted!("values-noise-on-bins") {
+            // As a histogram that is counted bin by bin.
+            (0..sums.len()).for_each(|bin| sums[bin] = count(bin));
+            return;
+        }
         for (d, v) in (0..=k).rev().flat_map(nodes_of_depth) {
             let time = |i: usize| ancestor_time(k, d, v, i as u32) as usize;
             let row = self.rows.row(d, v).iter().enumerate();
