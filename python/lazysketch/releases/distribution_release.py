@@ -15,6 +15,7 @@ from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.releases.items import Item
+from lazysketch.releases.parts import ReleasePart
 from lazysketch.releases.saved_release import SavedRelease
 from lazysketch.releases.table_facts import TableFacts
 from lazysketch.specification.bins import Bins
@@ -256,12 +257,12 @@ class DistributionRelease(SavedRelease, TableFacts):
     @property
     def privacy(self) -> Privacy:
         """The guarantee of the distribution; a merged release has one per part."""
-        if len(self._parts) > 1:
-            raise ArgumentValueError(
-                "privacy: expected a release of one distribution, got a merged one with "
-                f"{len(self._parts)} parts; see .parts"
-            )
-        return self._parts[0].privacy
+        return self._only_part("privacy").privacy
+
+    @property
+    def sketch_id(self) -> bytes:
+        """The id of the distribution; a merged release has one per part."""
+        return self._only_part("sketch_id").sketch_id
 
     @property
     def private(self) -> bool:
@@ -278,6 +279,14 @@ class DistributionRelease(SavedRelease, TableFacts):
     def finished(self) -> bool:
         """True if every distribution in it was finished."""
         return all(part.finished for part in self._parts)
+
+    def _only_part(self, name: str) -> ReleasePart:
+        if len(self._parts) == 1:
+            return self._parts[0]
+        raise ArgumentValueError(
+            f"{name}: expected a release of one distribution, got a merged one with "
+            f"{len(self._parts)} parts; see .parts"
+        )
 
     @cached_property
     def _counts(self) -> BinnedCounts:

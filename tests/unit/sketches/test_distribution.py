@@ -194,6 +194,8 @@ def test_merged_releases_add_up() -> None:
         one.merge(ls.LazyCountMin(depth=1, width=4, epsilon=1, delta=1e-6).release())  # type: ignore[arg-type]
     with pytest.raises(ArgumentValueError, match="privacy: expected a release of one"):
         _ = merged.privacy
+    with pytest.raises(ArgumentValueError, match="sketch_id: expected a release of one"):
+        _ = merged.sketch_id
 
 
 def test_releases_are_kept_in_files(tmp_path: Path) -> None:

@@ -34,6 +34,11 @@ def distinct(schedule: Any) -> ls.TableSpec:
     return table("distinct", schedule, depth=1, bits=64, max_weight=16)
 
 
+def values(schedule: Any) -> ls.TableSpec:
+    bins = ls.Bins.linear(0, 9, number=9)
+    return ls.Distribution(bins=bins, schedule=schedule, **NOISE).spec
+
+
 def hitters(schedule: Any = None, **options: Any) -> ls.HeavyHittersSpec:
     return ls.HeavyHittersSpec.of(
         schedule=schedule or ls.Geometric(),
@@ -62,6 +67,10 @@ def text(chance: Random) -> Any:
     return chance.choice([f"item {number}", number, -number, f"{number}".encode(), "x" * 70])
 
 
+def value(chance: Random) -> float:
+    return chance.choice([chance.uniform(-2, 12), chance.randrange(10), float("inf")])
+
+
 def address(chance: Random) -> str:
     return f"10.0.{chance.randrange(3)}.{chance.randrange(4)}"
 
@@ -87,6 +96,15 @@ KINDS = {
     "distinct of rounds": Kind(lambda store: store.distinct("a", distinct(ls.Geometric())), text),
     "distinct of batches": Kind(
         lambda store: store.distinct("a", distinct(ls.Batch(horizon=9_000))), text, batches=True
+    ),
+    "values": Kind(
+        lambda store: store.distribution("a", values(ls.Punctual(horizon=9_000))), value
+    ),
+    "values of one push": Kind(
+        lambda store: store.distribution("a", values(ls.Single(horizon=9_000))), value
+    ),
+    "values of batches": Kind(
+        lambda store: store.distribution("a", values(ls.Batch(horizon=9_000))), value, batches=True
     ),
     "heavy hitters": Kind(lambda store: store.heavy_hitters("a", hitters()), text),
     "hitters of batches": Kind(

@@ -15,6 +15,7 @@ from tests.unit.store.test_restarts import change, seen
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreDoubtError, StoreError
+from lazysketch.releases.any_release import AnyRelease
 from lazysketch.store import Store
 
 
@@ -44,6 +45,14 @@ def releases(live: Any) -> list[ls.Release]:
     return [live.release()]
 
 
+def published_before(store: Store, name: str, level: int) -> AnyRelease | None:
+    if name.startswith("distinct"):
+        return store.earlier_distinct("a")
+    if name.startswith("values"):
+        return store.earlier_distribution("a")
+    return store.earlier_release("a", level)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_an_old_copy_goes_on_with_fresh_noise(name: str, lives: Lives, tmp_path: Path) -> None:
     """What it had published is kept, its own tables are empty, and the cost is twice."""
@@ -57,11 +66,7 @@ def test_an_old_copy_goes_on_with_fresh_noise(name: str, lives: Lives, tmp_path:
         fresh = releases(live)
         assert [it.step for it in fresh] == [0] * len(fresh)
         for level, (new, old) in enumerate(zip(fresh, at_copy, strict=True)):
-            earlier = (
-                store.earlier_distinct("a")
-                if name.startswith("distinct")
-                else store.earlier_release("a", level)
-            )
+            earlier = published_before(store, name, level)
             assert new.sketch_id != old.sketch_id
             assert new.hash_seed == old.hash_seed
             if old.step:

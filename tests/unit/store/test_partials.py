@@ -177,7 +177,7 @@ def test_objects_without_partial_counts_refuse_them(name: str, lives: Lives) -> 
         "windows": "windows by the clock, for partial counts, got StoredWindows",
         "people": "person_bound: expected none, for partial counts",
         **dict.fromkeys(
-            (name for name in KINDS if name.startswith("distinct")),
+            (name for name in KINDS if name.startswith(("distinct", "values"))),
             "for partial counts, got Stored",
         ),
         "batches": 100,
