@@ -14,6 +14,7 @@ from pathlib import Path
 from . import (
     contenders,
     distinct,
+    distribution,
     file_formats,
     footprint,
     hierarchies,
@@ -51,6 +52,7 @@ def run(programs: Path, *, quick: bool) -> Results:
         "input types": lambda: input_types.input_types(rounds=rounds),
         "hierarchies": lambda: hierarchies.hierarchies(rounds=rounds),
         "distinct": lambda: distinct.distinct(rounds=rounds),
+        "distribution": lambda: distribution.distribution(rounds=rounds),
         "file formats": lambda: file_formats.file_formats(rounds=min(rounds, 9)),
         "stores": lambda: stores.stores(rounds=rounds),
         "service": lambda: service.service(rounds=1 if quick else 5),

@@ -42,7 +42,7 @@ def distribution(*, rounds: int) -> Results:
                 name=name,
                 events=EVENTS,
                 run=run,
-                facts=Row(items=kind, are=rank_error(ordered, quantiles())),
+                facts=Row(items=kind, rank_error=rank_error(ordered, quantiles())),
             )
             for name, (run, quantiles) in found.items()
         ]
@@ -83,7 +83,7 @@ def peers(values: Values) -> dict[str, tuple[Run, Quantiles]]:
         makers = {
             KLL: lambda: datasketches.kll_doubles_sketch(200),
             REQ: lambda: datasketches.req_floats_sketch(12),
-            DIGEST: lambda: datasketches.tdigest_double(100),
+            DIGEST: lambda: datasketches.tdigest_double(200),
         }
         found |= {name: _sketch(make, values) for name, make in makers.items()}
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
-from . import distinct, file_formats, hierarchies, known_names, wide_tables
+from . import distinct, distribution, file_formats, hierarchies, known_names, wide_tables
 from .measuring import Results, figure
 
 
@@ -298,6 +298,25 @@ GOALS = [
             value(results, "cpu_ns", group="distinct", name=distinct.PRIVATE, items=items)
             / value(results, "cpu_ns", group="distinct", name=distinct.EXACT, items=items)
             for items in (distinct.NEW, distinct.REPEATED, distinct.TEXT)
+        ],
+    ),
+    at_most(
+        "processor time of a distribution of values over that of KLL",
+        1,
+        lambda results: [
+            value(results, "cpu_ns", group="distribution", name=distribution.PRIVATE, items=items)
+            / value(results, "cpu_ns", group="distribution", name=distribution.KLL, items=items)
+            for items in (distribution.LATENCIES, distribution.EVEN)
+        ],
+    ),
+    at_most(
+        "largest rank error of three quantiles of a distribution, of a million values",
+        0.001,
+        lambda results: [
+            value(
+                results, "rank_error", group="distribution", name=distribution.PRIVATE, items=items
+            )
+            for items in (distribution.LATENCIES, distribution.EVEN)
         ],
     ),
     *(

@@ -44,6 +44,7 @@ class Row(TypedDict, total=False):
     each_bytes: list[int]
     seconds: float
     are: float
+    rank_error: float
     instructions: float
 
 
