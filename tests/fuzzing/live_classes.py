@@ -272,7 +272,10 @@ FAMILIES: Final = {
                 called("update_batch", "values", values=_numbers),
                 _TICK,
                 called("quantile", "share", optional=("confidence",)),
+                called("quantiles", "shares", optional=("confidence",), shares=_numbers),
                 called("cdf", "value", optional=("confidence",), value=_number),
+                called("total", optional=("confidence",)),
+                called("histogram", optional=("confidence", "simultaneous")),
                 called(
                     "count_between",
                     "low",

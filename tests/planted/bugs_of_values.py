@@ -77,7 +77,7 @@ BUGS_OF_VALUES: Final = (
         name="quantiles-without-half-their-noise",
         subject="accounting",
         claim="A bin may hold a quantile only within half of the deviations of its tests.",
-        caught_by=_ENDS + "test_ends_miss_as_often_as_stated[haar]",
+        caught_by=_COVERAGE + "test_intervals_of_values_cover[even-median]",
         patch=edited(
             f"{_BINNED}:BinnedCounts._may_hold",
             ("bound = deviations *", "bound = 0.5 * deviations *"),

@@ -7,12 +7,13 @@ a search for its bin and one addition; a release some hundred microseconds for 1
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentValueError
-from lazysketch.estimation.intervals import Interval
+from lazysketch.estimation.intervals import Interval, Intervals
 from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.sketches.held_table import HeldTable
 from lazysketch.sketches.keys import Key
@@ -167,6 +168,28 @@ class Distribution(HeldTable):
         """
         return self.release().quantile(share, confidence=confidence)
 
+    def quantiles(
+        self, shares: Sequence[float], *, confidence: float = 0.95
+    ) -> tuple[Interval, ...]:
+        """Return several quantiles of one release, in the order of the shares.
+
+        Guarantee: as :meth:`DistributionRelease.quantiles`; costs no privacy.
+
+        Args:
+            shares: each above 0 and below 1.
+            confidence: of each, above 0 and below 1.
+
+        Returns:
+            One interval per share.
+
+        Raises:
+            ArgumentTypeError: not numbers.
+            ArgumentValueError: outside their range.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        return self.release().quantiles(shares, confidence=confidence)
+
     def cdf(self, value: float, *, confidence: float = 0.95) -> Interval:
         """Return the share of all values so far that are below a value.
 
@@ -207,6 +230,45 @@ class Distribution(HeldTable):
             LiveStateError: called in a forked child process.
         """
         return self.release().count_between(low, high, confidence=confidence)
+
+    def total(self, *, confidence: float = 0.95) -> Interval:
+        """Return the number of all values so far.
+
+        Guarantee: as :meth:`DistributionRelease.total`; costs no privacy.
+
+        Args:
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in values.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        return self.release().total(confidence=confidence)
+
+    def histogram(self, *, confidence: float = 0.95, simultaneous: bool = False) -> Intervals:
+        """Return the numbers of values so far in all bins, in order.
+
+        Guarantee: as :meth:`DistributionRelease.histogram`; costs no privacy.
+
+        Args:
+            confidence: above 0 and below 1.
+            simultaneous: True to cover all counts together.
+
+        Returns:
+            Arrays of estimates and ends, of shape (``bins.number``,).
+
+        Raises:
+            ArgumentTypeError: not a number, or not a bool.
+            ArgumentValueError: outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        return self.release().histogram(confidence=confidence, simultaneous=simultaneous)
 
     def release(self) -> DistributionRelease:
         """Return the public state at this step.

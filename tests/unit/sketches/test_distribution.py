@@ -111,6 +111,11 @@ def test_live_answers_are_those_of_the_release() -> None:
         assert counted.quantile(0.5) == release.quantile(0.5)
         assert counted.cdf(3.0) == release.cdf(3.0)
         assert counted.count_between(1, 2) == release.count_between(1, 2)
+        assert counted.total() == release.total()
+        assert counted.quantiles([0.5, 0.9]) == release.quantiles([0.5, 0.9])
+        ours, theirs = counted.histogram(simultaneous=True), release.histogram(simultaneous=True)
+        assert ours.to_dict() == theirs.to_dict()
+        assert ours.simultaneous
         assert release.quantiles([0.5, 0.9]) == (release.quantile(0.5), release.quantile(0.9))
         assert release.quantiles([]) == ()
         assert release.bins == counted.bins == BINS
