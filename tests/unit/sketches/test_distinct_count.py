@@ -73,6 +73,22 @@ def test_a_batch_is_one_step() -> None:
         assert found.low <= 700 <= found.high
 
 
+def test_two_streams_into_one_count_give_their_union() -> None:
+    """The release is that of one stream of the union, whatever came from which and how often."""
+    hours = [(range(300), range(200, 500)), (range(100, 350), range(450, 600))]
+
+    def fed(*parts: list[int]) -> bytes:
+        with count(schedule=ls.Batch(horizon=10)) as either:
+            for part in parts:
+                either.update_batch(part)
+            return either.release().to_bytes()
+
+    union = fed(*(sorted({*site, *app}) for site, app in hours))
+    assert fed(*([*site, *app] for site, app in hours)) == union
+    assert fed(*([*app, *site, *app] for site, app in hours)) == union
+    assert fed(*(list(site) for site, _ in hours)) != union
+
+
 def test_noise_is_that_of_the_mechanism() -> None:
     """The table is 16 times the number of set bits plus noise; another key has other noise."""
     exact = ls.DistinctCount(
