@@ -8,19 +8,8 @@ from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.timestamps import times_of_text
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from lazysketch._native import TextColumn
+    from lazysketch._native import _FieldRows
     from lazysketch.sources.formats.selection import Selection
-
-    _Numbers: TypeAlias = NDArray[np.int64]
-    # Items, malformed rows, weights, clipped weights, times, people, rows that lack only a person.
-    _FieldRows: TypeAlias = tuple[
-        TextColumn, _Numbers, _Numbers, _Numbers, TextColumn | None, TextColumn | None, _Numbers
-    ]
 
 __all__ = ["batch_of_fields"]
 
