@@ -5,12 +5,13 @@
 //! lookup costs as much as counting a hundred events.
 
 use crate::array_cells::{objects_of_array, objects_of_pandas};
-use crate::arrays::{Integers, Values, as_contiguous, integers_of};
+use crate::array_kinds::ItemArray;
+use crate::arrays::{Integers, Values, integers_of};
 use crate::arrow;
 use crate::arrow_import;
 use crate::arrow_items;
 use crate::columns::HashedColumns;
-use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, says_wrong_type, type_name};
+use crate::errors::{ArgumentTypeError, raise, says_wrong_type, type_name};
 use crate::fixed_width_text::FixedWidthText;
 use crate::items::{Column, Target, small_count, small_integer};
 use crate::logged_events::LoggedEvents;
@@ -18,12 +19,12 @@ use crate::packed_text::collected_of_packed_text;
 use lazysketch_core::item::Item;
 use lazysketch_core::memory;
 use lazysketch_core::table::items::Items;
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
 use std::iter;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// A batch that is ready for the core.
 pub(crate) enum PreparedBatch<'py> {
@@ -333,15 +334,12 @@ fn from_numpy<'py>(
     if let Some(integers) = integers_of(array)? {
         return from_integers(integers, target);
     }
-    require_plain("items", array)?;
-    match array.dtype().kind() {
-        b'i' => from_integers(Integers::Signed(contiguous(array, "int64")?), target),
-        b'u' => from_integers(Integers::Unsigned(contiguous(array, "uint64")?), target),
-        b'O' => from_sequence(array.len(), objects_of_array(array), target),
-        b'U' | b'S' | b'T' => {
-            if let Some(texts) = FixedWidthText::of(array)? {
-                return from_texts(&texts, target).map(PreparedBatch::Ready);
-            }
+    match ItemArray::of(array)? {
+        ItemArray::Signed(values) => from_integers(Integers::Signed(values), target),
+        ItemArray::Unsigned(values) => from_integers(Integers::Unsigned(values), target),
+        ItemArray::Objects => from_sequence(array.len(), objects_of_array(array), target),
+        ItemArray::FixedWidth(texts) => from_texts(&texts, target).map(PreparedBatch::Ready),
+        ItemArray::Text => {
             let room = memory::room_for(array.len()).map_err(raise)?;
             let push = |items: &mut Vec<u64>, item: Item<'_>| {
                 items.push(target.item(item)?);
@@ -354,10 +352,6 @@ fn from_numpy<'py>(
             let values = array.call_method0("tolist")?.cast_into::<PyList>()?;
             from_sequence(values.len(), objects_of(&values), target)
         }
-        _ => Err(ArgumentTypeError::new_err(format!(
-            "items: expected an array of integers, text, bytes or objects, got dtype {}",
-            array.dtype()
-        ))),
     }
 }
 
@@ -369,27 +363,6 @@ fn from_texts(texts: &FixedWidthText<'_>, target: Target<'_>) -> PyResult<Vec<u6
         Ok(())
     })?;
     Ok(converted)
-}
-
-fn contiguous<'py, T: numpy::Element + Zeroize>(
-    array: &Bound<'py, PyUntypedArray>,
-    dtype: &str,
-) -> PyResult<Values<'py, T>> {
-    as_contiguous(array, dtype).map(Values::InPlace)
-}
-
-/// Require one dimension and no mask: a masked value is missing.
-pub(crate) fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
-    // Only a subclass can have a mask.
-    if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("mask")? {
-        let message = format!("{name}: expected an array without a mask, got a masked array");
-        return Err(ArgumentTypeError::new_err(message));
-    }
-    if array.ndim() == 1 {
-        return Ok(());
-    }
-    let message = format!("{name}: expected one dimension, got {}", array.ndim());
-    Err(ArgumentValueError::new_err(message))
 }
 
 /// Up to this number of events, a batch is counted under the interpreter lock: releasing and

@@ -6,6 +6,7 @@
 //! estimates and public parameters.
 
 mod array_cells;
+mod array_kinds;
 mod arrays;
 mod arrow;
 mod arrow_import;

@@ -4,13 +4,13 @@
 //! other Python objects are copied, because the objects may be freed before the batch is counted.
 
 use crate::array_cells::{objects_of_array, objects_of_pandas};
-use crate::arrays::{Values, as_contiguous};
+use crate::array_kinds::ItemArray;
+use crate::arrays::Values;
 use crate::arrow::{self, Chunk};
 use crate::arrow_import;
 use crate::arrow_items;
-use crate::batches::{IterableValues, objects_of, refuse_single_values, require_plain};
+use crate::batches::{IterableValues, objects_of, refuse_single_values};
 use crate::columns::HashedColumns;
-use crate::errors::ArgumentTypeError;
 use crate::fixed_width_text::FixedWidthText;
 use crate::items::{Column, Fault, no_item, with_item};
 use crate::level_names::LevelNames;
@@ -20,7 +20,7 @@ use lazysketch_core::Error;
 use lazysketch_core::item::Item;
 use lazysketch_core::table::item_list::MixedItems;
 use lazysketch_core::table::items::Items;
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -119,30 +119,15 @@ pub(crate) fn owned_items_of<'py>(
 }
 
 fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'py>> {
-    require_plain("items", array)?;
-    match array.dtype().kind() {
-        b'i' => {
-            let values = as_contiguous(array, "int64")?;
-            Ok(OwnedItems::Signed(Values::InPlace(values)))
-        }
-        b'u' => {
-            let values = as_contiguous(array, "uint64")?;
-            Ok(OwnedItems::Unsigned(Values::InPlace(values)))
-        }
-        b'O' => copied(objects_of_array(array).map(Ok)).map(OwnedItems::Copied),
-        b'U' | b'S' | b'T' => {
-            if let Some(texts) = FixedWidthText::of(array)? {
-                return copies_of_texts(&texts).map(OwnedItems::Copied);
-            }
-            match collected_of_packed_text(array, MixedItems::default(), pushed)? {
-                Some(copies) => Ok(OwnedItems::Copied(copies)),
-                None => copied_of_any(&array.call_method0("tolist")?),
-            }
-        }
-        _ => Err(ArgumentTypeError::new_err(format!(
-            "items: expected an array of integers, text, bytes or objects, got dtype {}",
-            array.dtype()
-        ))),
+    match ItemArray::of(array)? {
+        ItemArray::Signed(values) => Ok(OwnedItems::Signed(values)),
+        ItemArray::Unsigned(values) => Ok(OwnedItems::Unsigned(values)),
+        ItemArray::Objects => copied(objects_of_array(array).map(Ok)).map(OwnedItems::Copied),
+        ItemArray::FixedWidth(texts) => copies_of_texts(&texts).map(OwnedItems::Copied),
+        ItemArray::Text => match collected_of_packed_text(array, MixedItems::default(), pushed)? {
+            Some(copies) => Ok(OwnedItems::Copied(copies)),
+            None => copied_of_any(&array.call_method0("tolist")?),
+        },
     }
 }
 

@@ -2,7 +2,8 @@
 //! object is made of a value.
 //!
 //! The interpreter lock is released before the texts are locked: a thread that holds them may wait
-//! for the interpreter.
+//! for the interpreter. Meanwhile another thread may run Python code; that the array is referred to
+//! weakly keeps numpy from resizing it, even with `refcheck=False`, so its cells stay where they are.
 //!
 //! Source: NEP 55, <https://numpy.org/neps/nep-0055-string_dtype.html>, and the C interface of
 //! NumPy 2.0, <https://numpy.org/doc/stable/reference/c-api/strings.html>.
@@ -15,7 +16,7 @@ use numpy::npyffi::PyArray_Descr;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyWeakrefReference};
 use std::ffi::{c_char, c_int, c_void};
 use std::slice;
 
@@ -111,8 +112,8 @@ pub(crate) struct PackedText {
     functions: TextFunctions,
 }
 
-// SAFETY: the addresses are read in one call of `for_each`, during which the caller keeps the array.
-// Cells of texts are only changed under the lock that is held there.
+// SAFETY: the addresses are read in one call of `for_each`, during which the caller keeps the array
+// and refuses to have it resized. Cells of texts are only changed under the lock that is held there.
 unsafe impl Send for PackedText {}
 
 impl PackedText {
@@ -157,6 +158,22 @@ impl PackedText {
     }
 }
 
+/// Weak references to an array and to those it is a view of: numpy resizes none of them while these
+/// exist, whatever the caller of `resize` says of references.
+fn unresizable<'py>(
+    array: &Bound<'py, PyUntypedArray>,
+) -> PyResult<Vec<Bound<'py, PyWeakrefReference>>> {
+    let mut kept = Vec::with_capacity(2);
+    let mut owner = array.clone();
+    loop {
+        kept.push(PyWeakrefReference::new(&owner)?);
+        match owner.getattr("base")?.cast_into::<PyUntypedArray>() {
+            Ok(base) => owner = base,
+            Err(_) => return Ok(kept),
+        }
+    }
+}
+
 /// Make a result of the texts of an array: `push` is called on each in order, until it fails; the
 /// error gives the position. `None` if the array has another type, a missing value, or a text that
 /// is no UTF-8: then its Python objects say what they are.
@@ -165,6 +182,12 @@ pub(crate) fn collected_of_packed_text<T: Send>(
     mut collected: T,
     push: impl Fn(&mut T, Item<'_>) -> Result<(), Fault> + Send,
 ) -> PyResult<Option<T>> {
+    // Before the address of the cells is taken: Python code may run here.
+    let kept = if array.dtype().kind() == b'T' {
+        unresizable(array)?
+    } else {
+        Vec::new()
+    };
     let Some(texts) = PackedText::of(array)? else {
         return Ok(None);
     };
@@ -172,6 +195,7 @@ pub(crate) fn collected_of_packed_text<T: Send>(
         let read = texts.for_each(|item| push(&mut collected, item));
         read.map(|result| result.map(|()| collected))
     });
+    drop(kept);
     read.transpose()
         .map_err(|(position, fault)| fault.at(position))
 }

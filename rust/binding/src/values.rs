@@ -1,9 +1,10 @@
 //! Numeric values and their bins, and the trees over bins for calibration and reads in Python.
 
+use crate::array_kinds::require_plain;
 use crate::arrays::{Values, as_contiguous};
 use crate::arrow;
 use crate::arrow_import;
-use crate::batches::{IterableValues, objects_of, refuse_single_values, require_plain};
+use crate::batches::{IterableValues, objects_of, refuse_single_values};
 use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, type_name};
 use lazysketch_core::mechanism::value_tree::{ValueRows, ValueTree};
 use lazysketch_core::memory;

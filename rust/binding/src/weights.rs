@@ -1,9 +1,10 @@
 //! Weights of a batch: arrays, Arrow data and iterables of non-negative integers.
 
+use crate::array_kinds::require_plain;
 use crate::arrays::{Integers, Values, as_contiguous, integers_of};
 use crate::arrow;
 use crate::arrow_import;
-use crate::batches::{IterableValues, objects_of, refuse_single_values, require_plain};
+use crate::batches::{IterableValues, objects_of, refuse_single_values};
 use crate::errors::{ArgumentTypeError, ArgumentValueError, raise};
 use crate::items::{count_of, small_count};
 use lazysketch_core::memory;

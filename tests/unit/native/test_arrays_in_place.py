@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,41 @@ def test_other_threads_may_write_texts_meanwhile() -> None:
         thread.join()
     both = sketch.estimate("x" * 20) + sketch.estimate("y" * 300)
     assert both == sketch.step == 50 * 20_000
+
+
+def while_counted(array: np.ndarray, look: Callable[[], bool]) -> bool:
+    """Whether a look was true in one of twenty counts of an array by another thread."""
+    for _ in range(20):
+        reader = threading.Thread(target=exact().update_many, args=(array,))
+        reader.start()
+        seen = False
+        while reader.is_alive() and not seen:
+            seen = look()
+        reader.join()
+        if seen:
+            return True
+    return False
+
+
+def test_no_thread_resizes_texts_that_are_read() -> None:
+    array = packed(["a text that is not in its cell"] * 400_000)
+
+    def refused() -> bool:
+        try:
+            array.resize(len(array) - 1, refcheck=False)
+        except ValueError:
+            return True
+        return False
+
+    assert while_counted(array, refused)
+    array.resize(1, refcheck=False)  # nothing is kept afterwards
+    assert list(array) == ["a text that is not in its cell"]
+
+
+def test_the_owner_of_texts_is_kept_from_resizing_while_a_view_is_read() -> None:
+    owner = packed(["a text that is not in its cell"] * 400_000)
+    assert while_counted(owner[::2], lambda: weakref.getweakrefcount(owner) > 0)
+    assert weakref.getweakrefcount(owner) == 0
 
 
 def test_objects_of_all_types_and_strides() -> None:
