@@ -13,6 +13,7 @@ from lazysketch.cli.quantities import DURATION
 from lazysketch.cli.settings import (
     DEFAULT_CELLS,
     KINDS,
+    DistinctSettings,
     InputSettings,
     PrivacySettings,
     ResultSettings,
@@ -20,10 +21,12 @@ from lazysketch.cli.settings import (
     StateSettings,
 )
 from lazysketch.sources import FORMATS, ITEM_TYPES, TIME_UNITS
+from lazysketch.specification.distinct_spec import DEFAULT_BITS, DEFAULT_LEVELS
 
 __all__ = [
     "RESULT",
     "discovering_sketch_options",
+    "distinct_options",
     "files_argument",
     "gathered",
     "input_options",
@@ -37,6 +40,7 @@ __all__ = [
     "sketch_options",
     "state_options",
     "state_place",
+    "unweighted_input_options",
 ]
 
 Command: TypeAlias = "Callable[..., int | None]"
@@ -97,6 +101,11 @@ def discovering_sketch_options(command: Command) -> Command:
     return _sketch_options(width, of_people=True)(command)
 
 
+def distinct_options(command: Command) -> Command:
+    """Add the options of a count of distinct items; the command gets them as ``counting``."""
+    return gathered(DistinctSettings, "counting", *_DISTINCT)(command)
+
+
 def sample_options(command: Command) -> Command:
     """Add the options of a file that is read once; the command gets them as ``reading``."""
     return gathered(InputSettings, "reading", *_ROW_FORMAT)(command)
@@ -104,7 +113,12 @@ def sample_options(command: Command) -> Command:
 
 def input_options(command: Command) -> Command:
     """Add the options of the inputs; the command gets them as ``reading``."""
-    return gathered(InputSettings, "reading", *_ROW_FORMAT, *_TIMES_AND_FOLLOWING)(command)
+    return gathered(InputSettings, "reading", *_ROW_FORMAT, *_TIMES, *_FOLLOWING)(command)
+
+
+def unweighted_input_options(command: Command) -> Command:
+    """Add the options of inputs without weights; the command gets them as ``reading``."""
+    return gathered(InputSettings, "reading", *_FIELDS, *_ROWS, *_FOLLOWING)(command)
 
 
 def result_options(command: Command) -> Command:
@@ -237,13 +251,16 @@ def _sketch_options(width: str, *, of_people: bool = False) -> Decorator:
         ),
         _PRIVACY[-1],
         *(_PEOPLE if of_people else ()),
-        click.option(
-            "--hash-seed",
-            type=int,
-            metavar="SEED",
-            help="Public seed of the hash functions; sketches to be merged share it.  "
-            "[default: random]",
-        ),
+        _hash_seed("sketches to be merged share it"),
+    )
+
+
+def _hash_seed(why: str) -> Decorator:
+    return click.option(
+        "--hash-seed",
+        type=int,
+        metavar="SEED",
+        help=f"Public seed of the hash functions; {why}.  [default: random]",
     )
 
 
@@ -263,6 +280,28 @@ _PRIVACY: Final = (
         default=1,
         help="Events of one person that are protected together.",
     ),
+)
+_DISTINCT: Final = (
+    *_PRIVACY[:-1],
+    click.option(
+        "--horizon",
+        type=int,
+        metavar="STEPS",
+        help="Longest possible stream, if known; reduces the noise.  [default: unlimited]",
+    ),
+    option_with_default(
+        "--bits",
+        type=int,
+        default=DEFAULT_BITS,
+        help="Bits of each sampling level, a power of two; the error is about 0.9 / sqrt(bits).",
+    ),
+    option_with_default(
+        "--levels",
+        type=int,
+        default=DEFAULT_LEVELS,
+        help="Sampling levels; numbers up to bits * 4^levels can be told apart.",
+    ),
+    _hash_seed("counts of one stream that are compared share it"),
 )
 _PEOPLE: Final = (
     click.option(
@@ -293,7 +332,7 @@ _PEOPLE: Final = (
         "noise.  [default: all]",
     ),
 )
-_ROW_FORMAT: Final = (
+_FIELDS: Final = (
     option_with_default(
         "--format",
         type=click.Choice(["auto", *FORMATS]),
@@ -324,6 +363,8 @@ _ROW_FORMAT: Final = (
         "address from the end of X-Forwarded-For.  [default: the first address, which a client may "
         "have written]",
     ),
+)
+_WEIGHTS: Final = (
     click.option(
         "--weight",
         metavar="FIELD",
@@ -337,6 +378,8 @@ _ROW_FORMAT: Final = (
         help="Clip larger weights to N; the noise is proportional to it.  "
         "[default: none; required with --weight]",
     ),
+)
+_ROWS: Final = (
     click.option(
         "--delimiter",
         metavar="CHAR",
@@ -359,7 +402,8 @@ _ROW_FORMAT: Final = (
         help="Stop at the first malformed row, with status 2.  [default: count malformed rows]",
     ),
 )
-_TIMES_AND_FOLLOWING: Final = (
+_ROW_FORMAT: Final = (*_FIELDS, *_WEIGHTS, *_ROWS)
+_TIMES: Final = (
     click.option(
         "--time",
         metavar="FIELD",
@@ -372,6 +416,8 @@ _TIMES_AND_FOLLOWING: Final = (
         default="s",
         help="Unit of numeric times.",
     ),
+)
+_FOLLOWING: Final = (
     click.option(
         "--follow",
         is_flag=True,

@@ -14,6 +14,7 @@ from lazysketch.cli.configuration import configurable
 SHORT_HELP: Final = {
     "top": "The heaviest items of a stream, live.",
     "estimate": "The counts of a public list.",
+    "distinct": "The number of different items, or people.",
     "query": "Estimates from a release.",
     "inspect": "The parameters of releases.",
     "explain": "What an observer may conclude from releases, at most.",

@@ -11,7 +11,6 @@ from lazysketch import _native
 from lazysketch.errors import ReleaseFormatError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.estimation.occupancy import Occupancy
-from lazysketch.privacy.accounting import Privacy
 from lazysketch.releases.items import Item
 from lazysketch.releases.parts import ReleasePart
 from lazysketch.releases.saved_release import SavedRelease
@@ -125,31 +124,6 @@ class DistinctRelease(SavedRelease, TableFacts):
     def bits(self) -> int:
         """Bits of each level."""
         return self._native.bits
-
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of the count."""
-        return self._part.privacy
-
-    @property
-    def private(self) -> bool:
-        """True if the guarantee holds."""
-        return self.privacy.private
-
-    @property
-    def not_private_because(self) -> tuple[str, ...]:
-        """The reasons why it is not private; empty for a private release."""
-        return self.privacy.not_private_because
-
-    @property
-    def finished(self) -> bool:
-        """True if the count was finished: everything is published."""
-        return self._part.finished
-
-    @property
-    def sketch_id(self) -> bytes:
-        """The id of the count."""
-        return self._part.sketch_id
 
     @property
     def _part(self) -> ReleasePart:

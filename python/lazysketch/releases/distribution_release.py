@@ -13,9 +13,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ReleaseForm
 from lazysketch.estimation.binned import BinnedCounts
 from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
-from lazysketch.privacy.accounting import Privacy
 from lazysketch.releases.items import Item
-from lazysketch.releases.parts import ReleasePart
 from lazysketch.releases.saved_release import SavedRelease
 from lazysketch.releases.table_facts import TableFacts
 from lazysketch.specification.bins import Bins
@@ -253,40 +251,6 @@ class DistributionRelease(SavedRelease, TableFacts):
     def bins(self) -> Bins:
         """The public bins."""
         return Bins(self._native.edges)
-
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of the distribution; a merged release has one per part."""
-        return self._only_part("privacy").privacy
-
-    @property
-    def sketch_id(self) -> bytes:
-        """The id of the distribution; a merged release has one per part."""
-        return self._only_part("sketch_id").sketch_id
-
-    @property
-    def private(self) -> bool:
-        """True if the guarantee holds for every part."""
-        return not self.not_private_because
-
-    @property
-    def not_private_because(self) -> tuple[str, ...]:
-        """The reasons why it is not private; empty for a private release."""
-        reasons = [why for part in self._parts for why in part.privacy.not_private_because]
-        return tuple(dict.fromkeys(reasons))
-
-    @property
-    def finished(self) -> bool:
-        """True if every distribution in it was finished."""
-        return all(part.finished for part in self._parts)
-
-    def _only_part(self, name: str) -> ReleasePart:
-        if len(self._parts) == 1:
-            return self._parts[0]
-        raise ArgumentValueError(
-            f"{name}: expected a release of one distribution, got a merged one with "
-            f"{len(self._parts)} parts; see .parts"
-        )
 
     @cached_property
     def _counts(self) -> BinnedCounts:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch.arguments import check_bools, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.releases.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from lazysketch.releases.release import Release
+    from lazysketch.releases.any_release import AnyRelease
 
 __all__ = ["PeriodicSaves"]
 
@@ -63,7 +64,7 @@ class PeriodicSaves:
 
     def __init__(
         self,
-        release: Callable[[], Release],
+        release: Callable[[], AnyRelease],
         path: str | PathLike[str],
         *,
         seconds: float = 60.0,
@@ -145,6 +146,6 @@ class PeriodicSaves:
             pause = max(self._seconds, _MIN_PAUSE * (time.perf_counter() - begin))
 
 
-def _state_of(release: Release) -> _State:
+def _state_of(release: AnyRelease) -> _State:
     parts = tuple((part.sketch_id, part.step, part.finished) for part in release.parts)
-    return parts, len(release.names)
+    return parts, len(release.names) if isinstance(release, Release) else 0

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.error_model import error_model
 from lazysketch.estimation.estimators import Estimator
 from lazysketch.estimation.intervals import At
 from lazysketch.estimation.peeling import Cells, PeeledTable
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.charges import PlainPart
 from lazysketch.releases.parts import ReleasePart, parts_of
 
 __all__ = ["TableFacts"]
@@ -68,6 +70,61 @@ class TableFacts:
     def parts(self) -> tuple[ReleasePart, ...]:
         """The sketches in this release, ordered by id once merged."""
         return self._parts
+
+    @property
+    def sketch_id(self) -> bytes:
+        """The id of the sketch; a merged release has one per part."""
+        return self._only_part("sketch_id").sketch_id
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of the sketch; a merged release has one per part."""
+        return self._only_part("privacy").privacy
+
+    @property
+    def promises(self) -> dict[bytes, tuple[Privacy | PlainPart, ...]]:
+        """What each run promised whose tables are in it, names and other levels included.
+
+        Returns:
+            The mechanisms by the id of the run, for ``compose``: a person who is in several runs
+            has the guarantee of all of them together, and in releases of one run that of the run.
+        """
+        promised: dict[bytes, tuple[Privacy | PlainPart, ...]] = {}
+        for part in self._parts:
+            if part.run is None:
+                promised[part.sketch_id] = (part.privacy,)
+            else:
+                promised[part.run.id] = part.run.parts_to_compose
+        return promised
+
+    @property
+    def finished(self) -> bool:
+        """True if every sketch in it was finished: nothing is pending, so reads have no lag."""
+        return all(part.finished for part in self._parts)
+
+    @property
+    def pushes(self) -> npt.NDArray[np.int64]:
+        """Number of the last push of every column, int64 of (width,); per part in a merged one."""
+        return self._only_part("pushes").pushes(self.width)
+
+    @property
+    def private(self) -> bool:
+        """True if the guarantee holds for every part."""
+        return all(part.privacy.private for part in self._parts)
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """The reasons why it is not private; empty for a private release."""
+        reasons = [why for part in self._parts for why in part.privacy.not_private_because]
+        return tuple(dict.fromkeys(reasons))
+
+    def _only_part(self, name: str) -> ReleasePart:
+        if len(self._parts) == 1:
+            return self._parts[0]
+        raise ArgumentValueError(
+            f"{name}: expected a release of one sketch, got a merged one with "
+            f"{len(self._parts)} parts; see .parts"
+        )
 
     @property
     def step(self) -> int:

@@ -19,8 +19,8 @@ from lazysketch.privacy.observer import posterior, right_guesses
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lazysketch import Release
     from lazysketch.privacy.observer import Curve
+    from lazysketch.releases.any_release import AnyRelease
 
 _PRIORS: Final = (0.01, 0.1, 0.5, 0.9)
 _CHANCE: Final = 0.01
@@ -84,7 +84,7 @@ def explain(releases: tuple[str, ...], *, plot: str | None, output: str) -> None
         tell(save_plot(image, plot, option=_PLOT))
 
 
-def _promised(names: Sequence[str], releases: Sequence[Release]) -> list[str]:
+def _promised(names: Sequence[str], releases: Sequence[AnyRelease]) -> list[str]:
     """Return the guarantee of each release, and that of all together last."""
     if len(releases) == 1:
         return guarantees(releases[0])
@@ -93,7 +93,7 @@ def _promised(names: Sequence[str], releases: Sequence[Release]) -> list[str]:
     return [*lines, together(releases)]
 
 
-def _report(curve: Curve, releases: Sequence[Release], promised: Sequence[str]) -> Report:
+def _report(curve: Curve, releases: Sequence[AnyRelease], promised: Sequence[str]) -> Report:
     rows = [_row(curve, prior) for prior in _PRIORS]
     people = releases[0].parts[0].privacy.person_bound is not None
     secret = "one person took part" if people else "one event took place"

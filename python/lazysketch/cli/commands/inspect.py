@@ -13,7 +13,8 @@ from lazysketch.cli.view.output import Report, write
 from lazysketch.cli.view.report import shape, summary
 
 if TYPE_CHECKING:
-    from lazysketch import Release, ReleasePart
+    from lazysketch import ReleasePart
+    from lazysketch.releases.any_release import AnyRelease
 
 
 @click.command()
@@ -41,7 +42,7 @@ def inspect(releases: tuple[str, ...], *, output: str) -> None:
         write(inspection(found[releases[0]], name=releases[0]), output=output)
 
 
-def _inspection_of_several(releases: dict[str, Release]) -> Report:
+def _inspection_of_several(releases: dict[str, AnyRelease]) -> Report:
     """Return the parts of releases, and what all of them promise together."""
     rows = [
         {"file": name, **_part(part, width=release.width)}
@@ -64,7 +65,7 @@ def _inspection_of_several(releases: dict[str, Release]) -> Report:
     )
 
 
-def inspection(release: Release, *, name: str) -> Report:
+def inspection(release: AnyRelease, *, name: str) -> Report:
     """Return the parameters of a release.
 
     Args:

@@ -11,9 +11,14 @@ from lazysketch.cli.options import output_option
 from lazysketch.cli.run.files import check_release_target, load, save
 from lazysketch.cli.view.output import tell, write
 from lazysketch.errors import MergeError
+from lazysketch.releases.distinct_release import DistinctRelease
+from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.release import Release
 
 if TYPE_CHECKING:
-    from lazysketch import Release
+    from collections.abc import Sequence
+
+    from lazysketch.releases.any_release import AnyRelease
 
 _OUT: Final = "-o"
 
@@ -46,7 +51,7 @@ def merge(releases: tuple[str, ...], *, out: str, output: str) -> None:
     check_release_target(out, option=_OUT)
     parts = [load(path) for path in releases]
     try:
-        merged = parts[0].merge(*parts[1:])
+        merged = _merged(parts)
     except MergeError as error:
         raise _named(error, parts, releases) from None
     saved = save(merged, out, option=_OUT)
@@ -54,15 +59,32 @@ def merge(releases: tuple[str, ...], *, out: str, output: str) -> None:
     tell(saved)
 
 
-def _named(error: MergeError, parts: list[Release], paths: tuple[str, ...]) -> MergeError:
+def _merged(releases: Sequence[AnyRelease]) -> Release | DistributionRelease:
+    """Return the sum of releases of one kind that adds up."""
+    items = [one for one in releases if isinstance(one, Release)]
+    if len(items) == len(releases):
+        return items[0].merge(*items[1:])
+    values = [one for one in releases if isinstance(one, DistributionRelease)]
+    if len(values) == len(releases):
+        return values[0].merge(*values[1:])
+    if any(isinstance(one, DistinctRelease) for one in releases):
+        raise MergeError(
+            "expected counts of events, got counts of distinct items: items that are in several "
+            "streams would count several times"
+        )
+    raise MergeError("expected releases of one kind, got counts of items and of values")
+
+
+def _named(error: MergeError, parts: Sequence[AnyRelease], paths: tuple[str, ...]) -> MergeError:
     """Return the error with the names of the first two releases that cannot be merged."""
     for place, part in enumerate(parts):
         for earlier in range(place):
             try:
-                parts[earlier].merge(part)
+                _merged([parts[earlier], part])
             except MergeError as why:
                 reason = str(why).removeprefix("merge: ")
-                if parts[earlier].hash_seed != part.hash_seed:
+                hashed = isinstance(part, Release) and part.kind == parts[earlier].kind
+                if hashed and parts[earlier].hash_seed != part.hash_seed:
                     reason += "; count releases to be merged with the same --hash-seed"
                 return MergeError(f"{paths[earlier]}, {paths[place]}: {reason}")
     return error

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import click
 
 from lazysketch.cli.options import output_option
 from lazysketch.cli.run.files import load, read_list
 from lazysketch.cli.view.output import write
-from lazysketch.cli.view.report import counts, report
+from lazysketch.cli.view.report import SHARES, counts, distinct_rows, quantile_rows, report
 from lazysketch.errors import ItemError
+from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.release import Release
 from lazysketch.sources import ITEM_TYPES
 from lazysketch.sources.io.naming import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from lazysketch.cli.view.report import ItemRow, QuantileRow
+    from lazysketch.releases.distinct_release import DistinctRelease
 
 _COUNTERS = "counters"
 _NUMBER = re.compile("[+-]?[0-9]{1,20}")  # 2^64 has 20 digits
@@ -47,12 +54,24 @@ def query(
     ITEM is an item as it was counted; - reads items from standard input, one per line.
     A release is public: any number of queries costs no privacy.
 
+    Of a release of distinct items the number is shown, without an ITEM. Of a release of
+    values ITEM is a share, such as 0.5 for the median; by default 0.5, 0.9 and 0.99.
+
     \b
     Examples:
       lazysketch query hosts.lzs 203.0.113.9 198.51.100.7
       cut -f 1 watchlist.tsv | lazysketch query hosts.lzs - --output csv
+      lazysketch query visitors.lzs
+      lazysketch query latency.lzs 0.5 0.999
     """
     found = load(release)
+    if not isinstance(found, Release):
+        if list_of_items is not None or items_type is not None:
+            option = "--items" if list_of_items is not None else "--items-type"
+            raise click.UsageError(f"{option}: expected none for a release without items, got one")
+        rows = _rows_without_items(found, items)
+        write(report(found, rows, of=release), output=output)
+        return
     wanted: list[str] = []
     for item in items:
         wanted += read_list(item, option="ITEM") if item == STANDARD_INPUT else [item]
@@ -64,6 +83,29 @@ def query(
     kind_of_item = items_type or ("int" if found.kind == _COUNTERS else "str")
     asked = _numbers(distinct) if kind_of_item == "int" else distinct
     write(report(found, counts(found, asked), of=release), output=output)
+
+
+def _rows_without_items(
+    release: DistinctRelease | DistributionRelease, asked: tuple[str, ...]
+) -> list[ItemRow] | list[QuantileRow]:
+    if isinstance(release, DistributionRelease):
+        shares = [_share(text) for text in asked] if asked else list(SHARES)
+        return quantile_rows(release, shares)
+    if asked:
+        raise click.UsageError("ITEM: expected none for a release of distinct items, got one")
+    return distinct_rows(release)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0.0 < share < 1.0:
+        raise click.UsageError(
+            f"ITEM: expected a share above 0 and below 1 for a release of values, got {text[:40]!r}"
+        )
+    return share
 
 
 def _numbers(items: list[str]) -> list[int]:

@@ -40,6 +40,7 @@ from lazysketch.errors import (
     StoreError,
 )
 from lazysketch.releases.periodic import PeriodicSaves
+from lazysketch.releases.release import Release
 from lazysketch.sources import feed
 from lazysketch.sources.formats.hints import what_to_check
 from lazysketch.sources.io.naming import STANDARD_INPUT
@@ -325,7 +326,8 @@ class _Run:
     def _plot(self, moment: Moment, report: Report) -> bytes:
         before = [] if self._history is None else self._history.releases
         releases = [kept for kept in before if kept.step < moment.release.step]
-        releases.append(moment.release)
+        if isinstance(moment.release, Release):
+            releases.append(moment.release)
         if plot.is_page(str(self._result.plot)):
             return self._target.page(report, releases, of=self._source.name)
         return plot.draw(

@@ -11,11 +11,11 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lazysketch import Release
 from lazysketch.cli.run.topics import is_topic
 from lazysketch.cli.view.plot import checked_plot_kind
 from lazysketch.errors import ReleaseFormatError, SourceError
-from lazysketch.releases.files import MAGIC, write_whole
+from lazysketch.releases.any_release import any_release
+from lazysketch.releases.files import MAGIC, read_release, write_whole
 from lazysketch.sources import expand_paths, open_source
 from lazysketch.sources.io.naming import missing_file
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lazysketch.cli.settings import InputSettings
+    from lazysketch.releases.any_release import AnyRelease
 
 
 def read_list(path: str, *, option: str, encoding: str = "utf-8") -> list[str]:
@@ -67,7 +68,7 @@ def read_public_list(
         ) from None
 
 
-def load(path: str) -> Release:
+def load(path: str) -> AnyRelease:
     """Return the release in a file.
 
     Raises:
@@ -75,7 +76,7 @@ def load(path: str) -> Release:
         ReleaseFormatError: It is not a release, or damaged.
     """
     try:
-        return Release.load(path)
+        return any_release(read_release(path))
     except ReleaseFormatError as error:
         raise ReleaseFormatError(f"{path}: {str(error).removeprefix('release: ')}") from None
     except IsADirectoryError:
@@ -111,7 +112,7 @@ def check_plot_target(path: str, *, option: str) -> None:
     _check_target(path, option=option, replaces=beginning, kind="a plot of that kind")
 
 
-def save(release: Release, path: str, *, option: str) -> str:
+def save(release: AnyRelease, path: str, *, option: str) -> str:
     """Save a release atomically, and return a sentence that says where.
 
     Raises:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from lazysketch.releases.release import Release
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lazysketch import Release
     from lazysketch.cli.run.targets import Target
 
 __all__ = ["History"]
@@ -80,6 +81,8 @@ class History:
     def _take_release(self) -> None:
         self._step += self._left
         release = self._target.release()
+        if not isinstance(release, Release):  # whose course no plot shows
+            return
         affordable = _MEMORY // (_CELL_BYTES * release.table.size)
         self._capacity = min(max(affordable, _MIN_RELEASES), _MAX_RELEASES)
         self.releases.append(release)

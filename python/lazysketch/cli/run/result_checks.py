@@ -11,7 +11,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 
 if TYPE_CHECKING:
     from lazysketch.cli.settings import ResultSettings
-    from lazysketch.releases.release import Release
+    from lazysketch.releases.any_release import AnyRelease
 
 __all__ = ["check_interval", "check_replaced", "check_result"]
 
@@ -62,7 +62,7 @@ def check_result(result: ResultSettings, *, ends_early: bool = True, goes_on: bo
         files.check_plot_target(result.plot, option=PLOT)
 
 
-def check_replaced(result: ResultSettings, release: Release) -> None:
+def check_replaced(result: ResultSettings, release: AnyRelease) -> None:
     """Raise unless the release that would be replaced is one of the same sketch.
 
     Args:

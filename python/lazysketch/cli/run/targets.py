@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.report import ItemRow, RowsOf
     from lazysketch.heavy_hitters import HeavyHitter
     from lazysketch.privacy.composable import Composable
+    from lazysketch.releases.any_release import AnyRelease
     from lazysketch.store.stored_objects import StoredSketch
 
 HEADER: Final = ("rank", "item", "estimate", "low", "high", "share", "above_noise", "complete")
@@ -74,7 +75,7 @@ class Target(Protocol):
         For an input that failed: whether and where it did may depend on its content.
         """
 
-    def release(self) -> Release:
+    def release(self) -> AnyRelease:
         """Return the table alone; faster than a moment."""
 
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:

@@ -11,10 +11,11 @@ from lazysketch.privacy.charges import sum_up
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lazysketch import Release, ReleasePart
+    from lazysketch import ReleasePart
+    from lazysketch.releases.any_release import AnyRelease
 
 
-def guarantees(release: Release) -> list[str]:
+def guarantees(release: AnyRelease) -> list[str]:
     """Return the guarantee of the run, or of each; for several also that of all together."""
     parts = release.parts
     if not release.private:
@@ -28,7 +29,7 @@ def guarantees(release: Release) -> list[str]:
     return [*lines, together([release])]
 
 
-def together(releases: Sequence[Release]) -> str:
+def together(releases: Sequence[AnyRelease]) -> str:
     """Return the guarantee of everything that the runs of some releases published."""
     joint = composition(releases)
     if joint is None:
@@ -74,7 +75,7 @@ class Total(TypedDict):
     runs: int
 
 
-def composition(releases: Sequence[Release]) -> Total | None:
+def composition(releases: Sequence[AnyRelease]) -> Total | None:
     """Return the guarantee of the runs together, None if they do not compose.
 
     Args:

@@ -25,6 +25,7 @@ from lazysketch.cli.view.live_table import heading, live_table
 from lazysketch.cli.view.pace import pace
 from lazysketch.cli.view.screen import EVERY, shown_screen, terminal_console
 from lazysketch.cli.view.trends import Trends
+from lazysketch.releases.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -168,7 +169,9 @@ class _Table:
         self.latest = _Shown(moment, self._trends_of(moment), self._courses.of(moment.rows))
 
     def _trends_of(self, moment: Moment) -> list[float | None]:
-        """Return the trend of each row; a truncated item has none."""
+        """Return the trend of each row; a truncated item has none, nor has a number."""
+        if not isinstance(moment.release, Release):
+            return [None] * len(moment.rows)
         items = [row["item"] for row in moment.rows if row.get("complete", True)]
         by_item = dict(zip(items, self._trends.of(moment.release, items), strict=True))
         return [by_item.get(row["item"]) for row in moment.rows]

@@ -13,6 +13,9 @@ import numpy as np
 
 from lazysketch.cli.view.guarantees import composition, guarantees, run_of
 from lazysketch.cli.view.output import Report, as_number
+from lazysketch.releases.distinct_release import DistinctRelease
+from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.release import Release
 from lazysketch.specification.schedules import Punctual, Single
 
 if TYPE_CHECKING:
@@ -20,10 +23,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import NotRequired
 
-    from lazysketch import Intervals, Release
+    from lazysketch import Intervals
+    from lazysketch.releases.any_release import AnyRelease
     from lazysketch.releases.items import Item
 
 CONFIDENCE: Final = 0.95
+SHARES: Final = (0.5, 0.9, 0.99)  # the quantiles that are shown unless others are asked for
 _SMALL_LAG: Final = 0.05  # fraction of the stream; a smaller lag is not mentioned
 _MIN_ADVISED_WIDTH: Final = 32  # below, collisions would cost more than the lag
 
@@ -43,6 +48,10 @@ class ItemRow(TypedDict):
     relative_error: NotRequired[float | None]
 
 
+# A quantile of values, and the edges of bins between which it lies, which may be infinite.
+QuantileRow = TypedDict(
+    "QuantileRow", {"quantile": float, "value": float, "from": float, "to": float}
+)
 RowsOf: TypeAlias = "Callable[[Release], list[ItemRow]]"
 
 
@@ -58,7 +67,7 @@ class Moment:
         progress: How far the run is, if the number of steps does not say it.
     """
 
-    release: Release
+    release: AnyRelease
     rows: list[ItemRow]
     waiting: list[str]
     guarantee: str
@@ -78,6 +87,23 @@ def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[ItemR
     """Return the rows of all items, in their order."""
     found = release._intervals_of_list(items, confidence=CONFIDENCE, among=None)
     return _rows(release, items, found, ranked=False)
+
+
+def distinct_rows(release: DistinctRelease) -> list[ItemRow]:
+    """Return the row of the number of distinct items."""
+    found = release.interval(confidence=CONFIDENCE)
+    row = row_of("distinct items", found.estimate, found.low, found.high, share=None)
+    del row["share"]
+    return [row]
+
+
+def quantile_rows(release: DistributionRelease, shares: Sequence[float]) -> list[QuantileRow]:
+    """Return the rows of some quantiles, in their order."""
+    found = release.quantiles(shares, confidence=CONFIDENCE)
+    return [
+        {"quantile": share, "value": one.estimate, "from": one.low, "to": one.high}
+        for share, one in zip(shares, found, strict=True)
+    ]
 
 
 def row_of(item: Item, estimate: float, low: float, high: float, *, share: float | None) -> ItemRow:
@@ -105,8 +131,8 @@ def printable_item(item: Item) -> str | int:
 
 
 def report(
-    release: Release,
-    rows: Sequence[ItemRow],
+    release: AnyRelease,
+    rows: Sequence[ItemRow] | Sequence[QuantileRow],
     *,
     of: str,
     guarantee: Sequence[str] | None = None,
@@ -137,7 +163,7 @@ def report(
         f"{steps_of(release.step)} of {of}; {shape(release)}; {publication(release)}",
         *promised,
         *(
-            [f"low-high: {interval_caption(simultaneous=simultaneous)}, at this step"]
+            [f"{_ends(release)}: {_caption(release, simultaneous=simultaneous)}, at this step"]
             if rows
             else []
         ),
@@ -154,6 +180,17 @@ def report(
     return Report(rows=rows, summary=described, lines=lines)
 
 
+def _ends(release: AnyRelease) -> str:
+    return "from-to" if isinstance(release, DistributionRelease) else "low-high"
+
+
+def _caption(release: AnyRelease, *, simultaneous: bool) -> str:
+    if isinstance(release, Release):
+        return interval_caption(simultaneous=simultaneous)
+    each = "" if isinstance(release, DistinctRelease) else " of each quantile separately"
+    return f"{CONFIDENCE:.0%} confidence interval{each}"
+
+
 def interval_caption(*, simultaneous: bool) -> str:
     """Return the caption of the intervals."""
     if simultaneous:
@@ -161,7 +198,7 @@ def interval_caption(*, simultaneous: bool) -> str:
     return f"{CONFIDENCE:.0%} confidence interval of each item separately"
 
 
-def waiting(release: Release) -> str:
+def waiting(release: AnyRelease) -> str:
     """Return how many columns are not published yet, so that their items show 0; or ""."""
     columns = 0 if len(release.parts) > 1 else int(np.count_nonzero(release.pushes == 0))
     if not columns or not release.step:
@@ -169,7 +206,7 @@ def waiting(release: Release) -> str:
     return f"{columns:,} of {release.width:,} columns are not published yet and count as 0"
 
 
-def publication(release: Release) -> str:
+def publication(release: AnyRelease) -> str:
     """Return when its counts were published."""
     if not release.finished:
         return "published on the way"
@@ -177,7 +214,7 @@ def publication(release: Release) -> str:
     return "published once, at the end" if single else "published on the way and at the end"
 
 
-def is_published(release: Release) -> bool:
+def is_published(release: AnyRelease) -> bool:
     """Return True if any column has been pushed, so that there is something to show."""
     return any(part.pushes(release.width).any() for part in release.parts)
 
@@ -187,12 +224,16 @@ def steps_of(steps: int) -> str:
     return f"{steps:,} step" if steps == 1 else f"{steps:,} steps"
 
 
-def shape(release: Release) -> str:
+def shape(release: AnyRelease) -> str:
     """Return the kind and the size of the table."""
+    if isinstance(release, DistinctRelease):
+        return f"{release.levels} levels of {release.bits:,} bits"
+    if isinstance(release, DistributionRelease):
+        return f"{release.bins.number:,} bins"
     return f"{release.kind} {release.depth} x {release.width:,}"
 
 
-def summary(release: Release) -> dict[str, object]:
+def summary(release: AnyRelease) -> dict[str, object]:
     """Return the fields of a release in the JSON of every verb; ``privacy`` is null if merged."""
     merged = len(release.parts) > 1
     part = release.parts[0]
@@ -234,15 +275,15 @@ def _rows(
     return rows
 
 
-def _distinguishable(rows: Sequence[ItemRow]) -> str:
+def _distinguishable(rows: Sequence[ItemRow] | Sequence[QuantileRow]) -> str:
     """Return how many counts are distinguishable from 0, or "" if all are."""
-    above = sum(row["above_noise"] for row in rows)
+    above = sum(bool(row.get("above_noise", True)) for row in rows)
     if above == len(rows):
         return ""
     return f"{above:,} of {len(rows):,} counts are distinguishable from 0"
 
 
-def _lag(release: Release, *, length_known: bool, advises: bool) -> str:
+def _lag(release: AnyRelease, *, length_known: bool, advises: bool) -> str:
     """Return a note if the lag, ``width`` steps per column, is large for this stream; or ""."""
     if len(release.parts) > 1 or not release.step or release.finished:
         return ""
@@ -276,7 +317,7 @@ def _width_with_small_lag(steps: int) -> int:
     return width
 
 
-def _large_delta(release: Release) -> str:
+def _large_delta(release: AnyRelease) -> str:
     """Return a note if delta is so large that one event may be revealed; or ""."""
     largest = max(part.privacy.delta for part in release.parts)
     if not release.private or largest * release.step < 1:

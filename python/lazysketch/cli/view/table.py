@@ -245,4 +245,8 @@ _SHOWN: Final[Mapping[str, Callable[[object], str]]] = {
     "epsilon": lambda value: f"{_number(value):g}",
     "noise_deviation_max": _tenths,
     "counts": _tenths,
+    "quantile": lambda share: f"{_number(share):g}",
+    "value": lambda value: f"{_number(value):,.6g}",
+    "from": lambda value: f"{_number(value):,.6g}",
+    "to": lambda value: f"{_number(value):,.6g}",
 }

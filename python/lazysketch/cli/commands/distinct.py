@@ -1,0 +1,78 @@
+"""``lazysketch distinct``: the number of different items, or people, of a stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lazysketch.cli.ledger_options import ledger_options
+from lazysketch.cli.options import (
+    distinct_options,
+    files_argument,
+    result_options,
+    unweighted_input_options,
+)
+from lazysketch.cli.run.charging import Charging
+from lazysketch.cli.run.controller import count
+from lazysketch.cli.run.distinct_items import DistinctItems
+from lazysketch.cli.run.result_checks import check_interval, check_result
+from lazysketch.cli.run.signals import Signals
+from lazysketch.cli.run.starting import open_inputs
+
+if TYPE_CHECKING:
+    from lazysketch.cli.settings import (
+        DistinctSettings,
+        InputSettings,
+        LedgerSettings,
+        ResultSettings,
+    )
+
+
+@click.command()
+@files_argument
+@unweighted_input_options
+@ledger_options
+@result_options
+@distinct_options
+@click.pass_context
+def distinct(
+    context: click.Context,
+    files: tuple[str, ...],
+    *,
+    reading: InputSettings,
+    charged: LedgerSettings,
+    result: ResultSettings,
+    counting: DistinctSettings,
+) -> int:
+    """Count how many different items a stream has: addresses, users, products.
+
+    An item counts once, however many events it has, and all of its events are protected
+    together. Where items are people, such as users, that is the guarantee of a person.
+
+    \b
+    Examples:
+      lazysketch distinct access.log --format combined --by host
+      tail -F access.log | lazysketch distinct - --by user --epsilon 0.5
+
+    One run has one (epsilon, delta) guarantee for everything that it publishes. N runs over
+    one file compose to mu * sqrt(N): save the release (--save-release) and query it instead;
+    --ledger adds up all runs. The guarantee covers neither the messages on standard error
+    (malformed rows, events/s) nor a guessed format.
+    """
+    if result.save_every is not None:
+        check_interval("save_every", result.save_every)
+    check_result(result)
+    charging = Charging(charged)
+    charging.check()
+    source = open_inputs(reading, files, times=False, user=None, state=None)
+    target = DistinctItems(counting.create(source, reading, result))
+    return count(
+        source,
+        target,
+        signals=context.ensure_object(Signals),
+        reading=reading,
+        horizon=counting.horizon,
+        result=result,
+        charging=charging,
+    )
