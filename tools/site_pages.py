@@ -97,7 +97,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "compose",
         ),
     ),
-    "planning": ("Planning", ("plan", "Plan", "Prediction")),
+    "planning": ("Planning", ("plan", "Plan", "Prediction", "plan_distinct", "DistinctPlan")),
     "stores": (
         "Stores and ledgers",
         (

@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
         url_paths,
     )
     from lazysketch.ledger import Ledger
-    from lazysketch.planning import Plan, Prediction, plan
+    from lazysketch.planning import DistinctPlan, Plan, Prediction, plan, plan_distinct
     from lazysketch.privacy.accounting import Privacy
     from lazysketch.privacy.composition import Composition, compose
     from lazysketch.privacy.person_bound import PersonBound
@@ -86,6 +86,7 @@ __all__ = [
     "CountSketch",
     "DiscoverySpec",
     "DistinctCount",
+    "DistinctPlan",
     "DistinctRelease",
     "Distribution",
     "DistributionRelease",
@@ -137,6 +138,7 @@ __all__ = [
     "ipv6_prefixes",
     "open_store",
     "plan",
+    "plan_distinct",
     "url_paths",
 ]
 
@@ -154,6 +156,7 @@ _MODULES: Final = {
     "CountSketch": "lazysketch.sketches.exact",
     "DiscoverySpec": "lazysketch.heavy_hitters",
     "DistinctCount": "lazysketch.sketches.distinct_count",
+    "DistinctPlan": "lazysketch.planning",
     "DistinctRelease": "lazysketch.releases.distinct_release",
     "Distribution": "lazysketch.sketches.distribution",
     "DistributionRelease": "lazysketch.releases.distribution_release",
@@ -205,6 +208,7 @@ _MODULES: Final = {
     "ipv6_prefixes": "lazysketch.heavy_hitters",
     "open_store": "lazysketch.store",
     "plan": "lazysketch.planning",
+    "plan_distinct": "lazysketch.planning",
     "url_paths": "lazysketch.heavy_hitters",
 }
 

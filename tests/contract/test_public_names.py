@@ -30,6 +30,7 @@ EXPORTED = SKETCHES | {
     "ContinualCounters",
     "DiscoverySpec",
     "DistinctCount",
+    "DistinctPlan",
     "DistinctRelease",
     "Distribution",
     "DistributionRelease",
@@ -79,6 +80,7 @@ EXPORTED = SKETCHES | {
     "url_paths",
     "open_store",
     "plan",
+    "plan_distinct",
 }
 CONSTRUCTED = {
     "ContinualCounters",

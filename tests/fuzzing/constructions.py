@@ -142,6 +142,7 @@ def _subjects() -> list[Subject]:
         _of(ls.Release.load, {"path": "no such file"}, name="Release.load"),
         _of(ls.PeriodicSaves, {"release": _sketch().release, "path": "no such folder/a.lzs"}),
         _of(open_source, {"paths": "/dev/null", "format": "lines"}),
+        _of(ls.plan_distinct, {"items": 10_000, **_NOISE}, rare=True),
         _of(ls.plan, {"steps": 10_000, "relative_error": 0.5, **_NOISE}, rare=True),
         *_methods(),
     ]

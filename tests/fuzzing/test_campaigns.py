@@ -29,6 +29,7 @@ RESULTS = {
         "Plan",
         "Prediction",
         "Privacy",
+        "DistinctPlan",
         "DistinctRelease",
         "DistributionRelease",
         "Release",

@@ -13,7 +13,6 @@ from lazysketch.cli.quantities import DURATION
 from lazysketch.cli.settings import (
     DEFAULT_CELLS,
     KINDS,
-    DistinctSettings,
     InputSettings,
     PrivacySettings,
     ResultSettings,
@@ -21,14 +20,14 @@ from lazysketch.cli.settings import (
     StateSettings,
 )
 from lazysketch.sources import FORMATS, ITEM_TYPES, TIME_UNITS
-from lazysketch.specification.distinct_spec import DEFAULT_BITS, DEFAULT_LEVELS
 
 __all__ = [
+    "PRIVACY",
     "RESULT",
     "discovering_sketch_options",
-    "distinct_options",
     "files_argument",
     "gathered",
+    "hash_seed_option",
     "input_options",
     "listed_sketch_options",
     "option_with_default",
@@ -82,7 +81,7 @@ def files_argument(command: Command) -> Command:
 
 def privacy_options(command: Command) -> Command:
     """Add the options of the guarantee; the command gets them as ``privacy``."""
-    return gathered(PrivacySettings, "privacy", *_PRIVACY)(command)
+    return gathered(PrivacySettings, "privacy", *PRIVACY)(command)
 
 
 def sketch_options(command: Command) -> Command:
@@ -99,11 +98,6 @@ def discovering_sketch_options(command: Command) -> Command:
     """Add the options of such a sketch with or without discovery, as ``sketch`` too."""
     width = "by predicted error, and without --domain by --share"
     return _sketch_options(width, of_people=True)(command)
-
-
-def distinct_options(command: Command) -> Command:
-    """Add the options of a count of distinct items; the command gets them as ``counting``."""
-    return gathered(DistinctSettings, "counting", *_DISTINCT)(command)
 
 
 def sample_options(command: Command) -> Command:
@@ -224,7 +218,7 @@ def _sketch_options(width: str, *, of_people: bool = False) -> Decorator:
     return gathered(
         SketchSettings,
         "sketch",
-        *_PRIVACY[:-1],
+        *PRIVACY[:-1],
         click.option(
             "--horizon",
             type=int,
@@ -249,13 +243,14 @@ def _sketch_options(width: str, *, of_people: bool = False) -> Decorator:
             default="tree",
             help="Noise mechanism.",
         ),
-        _PRIVACY[-1],
+        PRIVACY[-1],
         *(_PEOPLE if of_people else ()),
-        _hash_seed("sketches to be merged share it"),
+        hash_seed_option("sketches to be merged share it"),
     )
 
 
-def _hash_seed(why: str) -> Decorator:
+def hash_seed_option(why: str) -> Decorator:
+    """Return the option of the public seed; ``why`` says who shares it."""
     return click.option(
         "--hash-seed",
         type=int,
@@ -264,7 +259,7 @@ def _hash_seed(why: str) -> Decorator:
     )
 
 
-_PRIVACY: Final = (
+PRIVACY: Final = (
     option_with_default("--epsilon", type=float, default=1.0, help="Privacy parameter epsilon."),
     option_with_default("--delta", type=float, default=1e-8, help="Privacy parameter delta."),
     option_with_default(
@@ -280,28 +275,6 @@ _PRIVACY: Final = (
         default=1,
         help="Events of one person that are protected together.",
     ),
-)
-_DISTINCT: Final = (
-    *_PRIVACY[:-1],
-    click.option(
-        "--horizon",
-        type=int,
-        metavar="STEPS",
-        help="Longest possible stream, if known; reduces the noise.  [default: unlimited]",
-    ),
-    option_with_default(
-        "--bits",
-        type=int,
-        default=DEFAULT_BITS,
-        help="Bits of each sampling level, a power of two; the error is about 0.9 / sqrt(bits).",
-    ),
-    option_with_default(
-        "--levels",
-        type=int,
-        default=DEFAULT_LEVELS,
-        help="Sampling levels; numbers up to bits * 4^levels can be told apart.",
-    ),
-    _hash_seed("counts of one stream that are compared share it"),
 )
 _PEOPLE: Final = (
     click.option(

@@ -5,18 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lazysketch import DistinctCount, HeavyHitters, LazyCountMin, LazyCountSketch, PersonBound
+from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch, PersonBound
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.default_width import default_width
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
 from lazysketch.sources import open_source
-from lazysketch.specification.schedules import (
-    Geometric,
-    Punctual,
-    RoundRobin,
-    Schedule,
-    Single,
-)
+from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule, Single
 from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
@@ -262,41 +256,6 @@ class SketchSettings(PrivacySettings):
             "max_events_per_user": self.max_events_per_user,
             "person_bound": self.person_bound,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class DistinctSettings(GuaranteeSettings):
-    """The parameters of a count of distinct items."""
-
-    horizon: int | None
-    bits: int
-    levels: int
-    hash_seed: int | None
-
-    def create(
-        self, source: Source, reading: InputSettings, result: ResultSettings
-    ) -> DistinctCount:
-        """Return a fresh count.
-
-        Regular files are published once, at the end, which has the least noise, unless something of
-        the result is wanted earlier.
-
-        Args:
-            source: The inputs.
-            reading: How they are read.
-            result: What shall be seen, and when.
-        """
-        stored = source.part_read is not None and not reading.follow and not result.early
-        at_end = stored and self.horizon is None
-        return DistinctCount(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
-            bits=self.bits,
-            levels=self.levels,
-            hash_seed=self.hash_seed,
-            schedule=Single() if at_end else Punctual(horizon=self.horizon),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ and returns one with the parts of its predicted error. It reads no private strea
 table. Costs about a second. Choose ``depth`` and ``width`` by hand to follow a paper.
 
 Floors, downward: sketch_plan -> bounding, comparison, plot -> search -> prediction -> design ->
-request -> people, reads -> workload.
+request -> people, reads -> workload. ``plan_distinct`` stands alone.
 """
 
 from __future__ import annotations
 
 from lazysketch.planning.bounding import Bounded
 from lazysketch.planning.comparison import Compared, best_schedule
+from lazysketch.planning.distinct_plan import DistinctPlan, plan_distinct
 from lazysketch.planning.prediction import Prediction
 from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import SHARE, request_of
@@ -19,7 +20,17 @@ from lazysketch.planning.sketch_plan import Plan, planned
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.sizing import SketchKind
 
-__all__ = ["Bounded", "Compared", "Plan", "Prediction", "Reads", "best_schedule", "plan"]
+__all__ = [
+    "Bounded",
+    "Compared",
+    "DistinctPlan",
+    "Plan",
+    "Prediction",
+    "Reads",
+    "best_schedule",
+    "plan",
+    "plan_distinct",
+]
 
 
 def plan(

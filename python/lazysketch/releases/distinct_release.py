@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,19 +10,17 @@ from lazysketch import _native
 from lazysketch.errors import ReleaseFormatError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.estimation.occupancy import Occupancy
-from lazysketch.releases.items import Item
 from lazysketch.releases.parts import ReleasePart
-from lazysketch.releases.saved_release import SavedRelease
-from lazysketch.releases.table_facts import TableFacts
+from lazysketch.releases.release_without_items import ReleaseWithoutItems
 from lazysketch.specification.distinct import BIT_WEIGHT
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 __all__ = ["DistinctRelease"]
 
 
-class DistinctRelease(SavedRelease, TableFacts):
+class DistinctRelease(ReleaseWithoutItems):
     """The public state of a :class:`lazysketch.DistinctCount` at one step.
 
     Guarantee: it holds no secret; everything computed from it has the (epsilon, delta) of the
@@ -42,29 +39,13 @@ class DistinctRelease(SavedRelease, TableFacts):
         True
     """
 
+    _KIND, _COUNTED = "distinct", "distinct items"
+
     def __init__(self, native: _native.Release) -> None:
         """Wrap a release of the core; users get releases from counts and files."""
         super().__init__(native)
-        if native.kind != "distinct":
-            raise ReleaseFormatError(
-                f"release: expected one of distinct items, got one of kind {native.kind!r}"
-            )
         if len(self._parts) != 1 or self._part.mechanism is None:
             raise ReleaseFormatError("release: expected one count with its noise, got others")
-
-    @classmethod
-    def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
-        if tuple(names):
-            raise ReleaseFormatError("release: expected no names of distinct items, got some")
-        return cls(native)
-
-    def to_bytes(self) -> bytes:
-        """Return the release as bytes, the same on every platform.
-
-        Returns:
-            The bytes that docs/release-format.md describes.
-        """
-        return self._native.to_bytes(None)
 
     def estimate(self) -> float:
         """Return the number of distinct items of all published events.

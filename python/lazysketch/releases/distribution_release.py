@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lazysketch import _native
 from lazysketch.arguments import checked_number
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ReleaseFormatError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.binned import BinnedCounts
 from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
-from lazysketch.releases.items import Item
-from lazysketch.releases.saved_release import SavedRelease
-from lazysketch.releases.table_facts import TableFacts
+from lazysketch.releases.release_without_items import ReleaseWithoutItems
 from lazysketch.specification.bins import Bins
 from lazysketch.specification.value_tree import ValueTree
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from lazysketch.specification.value_tree import ValueRows
 
 __all__ = ["DistributionRelease"]
 
 
-class DistributionRelease(SavedRelease, TableFacts):
+class DistributionRelease(ReleaseWithoutItems):
     """The public state of a :class:`lazysketch.Distribution` at one step.
 
     Guarantee: it holds no secret; everything computed from it has the (epsilon, delta) of the
@@ -52,29 +50,12 @@ class DistributionRelease(SavedRelease, TableFacts):
         True
     """
 
+    _KIND, _COUNTED = "values", "values"
+
     def __init__(self, native: _native.Release) -> None:
         """Wrap a release of the core; users get releases from distributions, files and merges."""
         super().__init__(native)
-        rows = native.value_rows
-        if rows is None:
-            raise ReleaseFormatError(
-                f"release: expected one of values, got one of kind {native.kind!r}"
-            )
-        self._tree = ValueTree(rows, native.width)
-
-    @classmethod
-    def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
-        if tuple(names):
-            raise ReleaseFormatError("release: expected no names of values, got some")
-        return cls(native)
-
-    def to_bytes(self) -> bytes:
-        """Return the release as bytes, the same on every platform.
-
-        Returns:
-            The bytes that docs/release-format.md describes.
-        """
-        return self._native.to_bytes(None)
+        self._tree = ValueTree(cast("ValueRows", native.value_rows), native.width)
 
     def merge(self, *others: DistributionRelease) -> DistributionRelease:
         """Return the sum of releases of different distributions with the same bins.

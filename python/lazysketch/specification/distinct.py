@@ -16,6 +16,7 @@ from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.person_bound import CountedOnce, PersonBound
 from lazysketch.privacy.relations import CountKind
 from lazysketch.specification.mechanisms import Mechanism, MechanismName
+from lazysketch.specification.required_fields import check_required
 
 if TYPE_CHECKING:
     from lazysketch.specification.table_spec import TableSpec
@@ -64,11 +65,7 @@ def check_distinct(spec: TableSpec) -> None:
         "person_bound": None,
         "calibration": "analytic",
     }
-    for name, value in wanted.items():
-        if getattr(spec, name) != value:
-            raise ArgumentValueError(
-                f"{name}: expected {value!r} for distinct items, got {getattr(spec, name)!r}"
-            )
+    check_required(spec, wanted, of="distinct items")
 
 
 def bounding_moves(mechanisms: Sequence[Mechanism]) -> tuple[Mechanism, ...]:

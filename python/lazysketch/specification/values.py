@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lazysketch.arguments import checked_choice
 from lazysketch.errors import ArgumentValueError
 from lazysketch.specification.bins import checked_edges
+from lazysketch.specification.required_fields import check_required
 from lazysketch.specification.schedules import Batch, Punctual, Single
 from lazysketch.specification.value_tree import VALUE_ROWS, ValueTree, padded_bins
 
@@ -52,11 +53,7 @@ def checked_bins(spec: TableSpec) -> tuple[float, ...]:
         "person_bound": None,
         "calibration": "analytic",
     }
-    for name, value in wanted.items():
-        if getattr(spec, name) != value:
-            raise ArgumentValueError(
-                f"{name}: expected {value!r} for values, got {getattr(spec, name)!r}"
-            )
+    check_required(spec, wanted, of="values")
     return edges
 
 

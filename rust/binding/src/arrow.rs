@@ -287,6 +287,23 @@ fn are_plain_views(array: &StringViewArray) -> bool {
 /// The highest bits of all bytes.
 const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; 16]);
 
+/// Calls a macro with the type of a chunk of integers.
+macro_rules! of_integers {
+    ($chunk:expr, $name:expr, $append:ident) => {
+        match $chunk.data_type() {
+            DataType::UInt8 => $append!(UInt8Type),
+            DataType::UInt16 => $append!(UInt16Type),
+            DataType::UInt32 => $append!(UInt32Type),
+            DataType::UInt64 => $append!(UInt64Type),
+            DataType::Int8 => $append!(Int8Type),
+            DataType::Int16 => $append!(Int16Type),
+            DataType::Int32 => $append!(Int32Type),
+            DataType::Int64 => $append!(Int64Type),
+            _ => return Err(broken($name, "a type that is not its own")),
+        }
+    };
+}
+
 /// Return the non-negative integers of all chunks.
 pub(crate) fn convert_counts(arrays: &[Imported], name: &str) -> PyResult<Vec<u64>> {
     let mut counts = Vec::new();
@@ -330,21 +347,13 @@ fn append_numbers(chunk: &ArrayRef, name: &str, numbers: &mut Vec<f64>) -> PyRes
         }};
     }
     match chunk.data_type() {
-        DataType::UInt8 => append!(UInt8Type),
-        DataType::UInt16 => append!(UInt16Type),
-        DataType::UInt32 => append!(UInt32Type),
-        DataType::UInt64 => append!(UInt64Type),
-        DataType::Int8 => append!(Int8Type),
-        DataType::Int16 => append!(Int16Type),
-        DataType::Int32 => append!(Int32Type),
-        DataType::Int64 => append!(Int64Type),
         DataType::Float32 => append!(Float32Type),
         DataType::Float64 => append!(Float64Type),
         DataType::Float16 => {
             let values = chunk.as_primitive::<Float16Type>().values();
             numbers.extend(values.iter().map(|value| value.to_f64()));
         }
-        _ => return Err(broken(name, "a type that is not its own")),
+        _ => of_integers!(chunk, name, append),
     }
     Ok(())
 }
@@ -370,16 +379,6 @@ fn append_counts(chunk: &ArrayRef, name: &str, counts: &mut Vec<u64>) -> PyResul
             counts.extend(values.iter().map(|&value| value as u64));
         }};
     }
-    match chunk.data_type() {
-        DataType::UInt8 => append!(UInt8Type),
-        DataType::UInt16 => append!(UInt16Type),
-        DataType::UInt32 => append!(UInt32Type),
-        DataType::UInt64 => append!(UInt64Type),
-        DataType::Int8 => append!(Int8Type),
-        DataType::Int16 => append!(Int16Type),
-        DataType::Int32 => append!(Int32Type),
-        DataType::Int64 => append!(Int64Type),
-        _ => return Err(broken(name, "a type that is not its own")),
-    }
+    of_integers!(chunk, name, append);
     Ok(())
 }

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lazysketch.cli.distinct_options import distinct_options
 from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import (
-    distinct_options,
     files_argument,
     result_options,
     unweighted_input_options,
@@ -21,8 +21,8 @@ from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import open_inputs
 
 if TYPE_CHECKING:
+    from lazysketch.cli.distinct_options import DistinctSettings
     from lazysketch.cli.settings import (
-        DistinctSettings,
         InputSettings,
         LedgerSettings,
         ResultSettings,

@@ -1,0 +1,48 @@
+"""Base of the releases that count no items: they have no names, and queries of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from lazysketch import _native
+from lazysketch.errors import ReleaseFormatError
+from lazysketch.releases.items import Item
+from lazysketch.releases.saved_release import SavedRelease
+from lazysketch.releases.table_facts import TableFacts
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["ReleaseWithoutItems"]
+
+
+class ReleaseWithoutItems(SavedRelease, TableFacts):
+    """A release of one kind of table, whose cells are not those of items."""
+
+    _KIND: ClassVar[str]
+    """The kind of its table."""
+    _COUNTED: ClassVar[str]
+    """What it counts, in words."""
+
+    def __init__(self, native: _native.Release) -> None:
+        """Wrap a release of the core; users get releases from live objects and files."""
+        super().__init__(native)
+        if native.kind != self._KIND:
+            raise ReleaseFormatError(
+                f"release: expected one of {self._COUNTED}, got one of kind {native.kind!r}"
+            )
+
+    @classmethod
+    def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
+        if tuple(names):
+            raise ReleaseFormatError(f"release: expected no names of {cls._COUNTED}, got some")
+        return cls(native)
+
+    def to_bytes(self) -> bytes:
+        """Return the release as bytes, the same on every platform.
+
+        Returns:
+            The bytes that docs/release-format.md describes.
+        """
+        return self._native.to_bytes(None)
