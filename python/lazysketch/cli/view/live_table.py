@@ -184,8 +184,11 @@ def _layout(
 ) -> tuple[tuple[str, ...], int, int]:
     """Return the columns, the width of the items and the width of the bar."""
     longest = max(cell_len(shown(row, "item")) for row in rows)
+    # A number, such as that of distinct items, has no rank and no share, and so no trend.
+    absent = () if "share" in rows[0] else ("rank", "share", _TREND)
     room = 0
-    for columns, wanted in _LAYOUTS:
+    for layout, wanted in _LAYOUTS:
+        columns = tuple(name for name in layout if name not in absent)
         if _COURSE in columns and not course_width:
             continue
         others = [name for name in columns if name not in ("item", _BAR, _COURSE)]

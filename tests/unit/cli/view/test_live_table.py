@@ -63,6 +63,19 @@ def test_no_line_is_wider_and_no_table_higher_than_the_terminal(
     assert not any("\x1b" in line for line in lines)
 
 
+@given(st.integers(30, 160))
+def test_a_number_has_no_rank_no_share_and_no_trend(width: int) -> None:
+    number = row("distinct items", 3_000.0)
+    del number["rank"], number["share"], number["complete"]
+    lines = drawn([number], width=width)
+    assert all(cell_len(line) <= width for line in lines)
+    shown = "\n".join(lines)
+    assert "distinct" in shown  # a narrow terminal shortens it
+    assert "3,000" in shown
+    assert "share" not in shown
+    assert "trend" not in shown
+
+
 @pytest.mark.parametrize(
     ("width", "present", "absent"),
     [
