@@ -62,7 +62,14 @@ def distinct_options(command: Command) -> Command:
 
 
 _DISTINCT: Final = (
-    *PRIVACY[:-1],
+    *PRIVACY[:2],
+    option_with_default(
+        "--relation",
+        type=click.Choice(["substitution", "zero-out"]),
+        default="substitution",
+        help="Neighbouring streams have the events of another item in place of all events of one "
+        "(substitution), or empty steps (zero-out), which has half the noise.",
+    ),
     click.option(
         "--horizon",
         type=int,

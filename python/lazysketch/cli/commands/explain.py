@@ -15,6 +15,7 @@ from lazysketch.cli.view.output import Report, tell, write
 from lazysketch.errors import SourceError
 from lazysketch.privacy import compose
 from lazysketch.privacy.observer import posterior, right_guesses
+from lazysketch.privacy.person_bound import CountedOnce, PersonBound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,8 +96,7 @@ def _promised(names: Sequence[str], releases: Sequence[AnyRelease]) -> list[str]
 
 def _report(curve: Curve, releases: Sequence[AnyRelease], promised: Sequence[str]) -> Report:
     rows = [_row(curve, prior) for prior in _PRIORS]
-    people = releases[0].parts[0].privacy.person_bound is not None
-    secret = "one person took part" if people else "one event took place"
+    secret = _secret(releases[0].parts[0].privacy.person_bound)
     undecided = next(row for row in rows if row["before"] == 0.5)
     sentence = (
         f"An observer who was undecided whether {secret} is at most "
@@ -110,6 +110,13 @@ def _report(curve: Curve, releases: Sequence[AnyRelease], promised: Sequence[str
         lines=[sentence, *promised],
         name="observers",
     )
+
+
+def _secret(bound: PersonBound | None) -> str:
+    """Return what an observer of one release would like to know."""
+    if bound is None:
+        return "one event took place"
+    return "one item occurred" if isinstance(bound, CountedOnce) else "one person took part"
 
 
 def _row(curve: Curve, prior: float) -> PriorRow:

@@ -17,6 +17,7 @@ import lazysketch as ls
 from lazysketch.cli import main
 
 PEOPLE, EVENTS = 3_000, 20_000
+_SAVED = ("--save-release", "kept.lzs", "--save-every", "200ms")
 TRUE = min(PEOPLE, EVENTS)
 
 
@@ -95,7 +96,7 @@ def test_a_ledger_is_charged(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_signal_shows_and_saves_what_is_public(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "lazysketch", "distinct", "-", "--format", "lines"]
     process = subprocess.Popen(
-        [*command, "--output", "json", "--save-release", "kept.lzs", "--epsilon", "10"],
+        [*command, "--output", "json", *_SAVED, "--epsilon", "10"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -104,7 +105,10 @@ def test_a_signal_shows_and_saves_what_is_public(number: signal.Signals) -> None
     assert process.stdin is not None
     process.stdin.write("".join(f"user {n % 500}\n" for n in range(5_000)))
     process.stdin.flush()
-    time.sleep(3.0)
+    for _ in range(600):  # until it has read something, and saved it
+        if Path("kept.lzs").exists() and ls.DistinctRelease.load("kept.lzs").step:
+            break
+        time.sleep(0.1)
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
