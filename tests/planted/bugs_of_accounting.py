@@ -217,7 +217,7 @@ BUGS_OF_ACCOUNTING: Final = (
         caught_by="tests/unit/releases/test_release.py::test_merging_adds[CountMin]",
         patch=edited(
             "lazysketch.releases.public_table:PublicTable.__init__",
-            ("native.width, native.parts)", "native.width, native.parts)[:1]"),
+            ("parts_of(native)", "parts_of(native)[:1]"),
         ),
     ),
     PlantedBug(

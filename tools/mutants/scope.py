@@ -47,6 +47,7 @@ RUST: Final = (
     "mechanism/deep/*.rs",
     "mechanism/endless/*.rs",
     "mechanism/tree/*.rs",
+    "mechanism/value_tree.rs",
     "schedule/*.rs",
     "discovery/mod.rs",
     "discovery/counted_names.rs",

@@ -87,7 +87,7 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ),
         (
             "rows.txt",
-            "expected a verb (top, estimate, query, inspect, explain, merge, state, serve, plan, ",
+            "expected a verb (top, estimate, distinct, query, inspect, explain, merge, state, ",
         ),
         ("top --domain items.txt", "Missing argument 'FILE...'."),
         ("estimate rows.txt", "Missing option '--items'."),

@@ -325,9 +325,9 @@ class _Run:
 
     def _plot(self, moment: Moment, report: Report) -> bytes:
         before = [] if self._history is None else self._history.releases
-        releases = [kept for kept in before if kept.step < moment.release.step]
-        if isinstance(moment.release, Release):
-            releases.append(moment.release)
+        earlier = (kept for kept in before if kept.step < moment.release.step)
+        # Only runs that count items have a plot.
+        releases = [kept for kept in (*earlier, moment.release) if isinstance(kept, Release)]
         if plot.is_page(str(self._result.plot)):
             return self._target.page(report, releases, of=self._source.name)
         return plot.draw(

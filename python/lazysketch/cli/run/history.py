@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from lazysketch.releases.release import Release
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch.cli.run.targets import Target
+    from lazysketch.releases.any_release import AnyRelease
 
 __all__ = ["History"]
 
@@ -32,7 +31,7 @@ class History:
     """Passes rows on to a target, and keeps releases of it."""
 
     def __init__(self, target: Target) -> None:
-        self.releases: list[Release] = []
+        self.releases: list[AnyRelease] = []
         self._target = target
         self._step = 0
         self._spacing = _FIRST_SPACING
@@ -81,8 +80,6 @@ class History:
     def _take_release(self) -> None:
         self._step += self._left
         release = self._target.release()
-        if not isinstance(release, Release):  # whose course no plot shows
-            return
         affordable = _MEMORY // (_CELL_BYTES * release.table.size)
         self._capacity = min(max(affordable, _MIN_RELEASES), _MAX_RELEASES)
         self.releases.append(release)
