@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import signal, special
+from tests.value_matrix import matrix
 
 import lazysketch as ls
-from lazysketch import _native
 from lazysketch.audit.strategy import strategy
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.mechanisms import MechanismName
@@ -53,23 +53,10 @@ def spec(
     )
 
 
-def matrix_of(rows: ValueRows, bins: int) -> Integers:
-    """Return U: each node's row over the times 1 to bins."""
-    entries = _native.value_tree_rows(rows=rows, bins=bins).astype(np.int64)
-    depth, at = bins.bit_length() - 1, 0
-    matrix = np.zeros((bins, bins), dtype=np.int64)
-    for d in range(depth + 1):
-        for v in range(1 if d == 0 else 2 ** (d - 1)):
-            times = [bins] + [(2 * (v >> (d - i)) + 1) << (depth - i) for i in range(1, d + 1)]
-            matrix[times[-1] - 1, [time - 1 for time in times]] = entries[at : at + d + 1]
-            at += d + 1
-    return matrix
-
-
 def added_to_nodes(rows: ValueRows, bins: int = BINS) -> Integers:
     """Return what an event of each bin adds to every node, shape (bins, nodes)."""
     below = np.tril(np.ones((bins, bins), dtype=np.int64))  # the prefixes that a bin is in
-    return (matrix_of(rows, bins) @ below).T
+    return (matrix(ValueTree(rows, bins)) @ below).T
 
 
 def queries(stream: Stream, rows: ValueRows, mechanism: MechanismName) -> Integers:
