@@ -7,8 +7,11 @@ a search for its bin and one addition; a release some hundred microseconds for 1
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
@@ -23,7 +26,6 @@ from lazysketch.specification.distribution_spec import DistributionOptions, dist
 from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     from typing_extensions import Never, Unpack
 
@@ -290,8 +292,13 @@ class Distribution(HeldTable):
         """The public bins."""
         return Bins(self._table._spec.edges)
 
+    @functools.cached_property
+    def _edges(self) -> npt.NDArray[np.float64]:
+        """The edges as an array: a tuple would be converted again at every update."""
+        return np.array(self._table._spec.edges, dtype=np.float64)
+
     def _bins_of(self, values: object) -> npt.NDArray[np.uint64]:
-        return _native.bins_of_values(values, self._table._spec.edges)
+        return _native.bins_of_values(values, self._edges)
 
     def __repr__(self) -> str:
         return (

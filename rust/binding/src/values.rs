@@ -34,9 +34,10 @@ fn tree_of(rows: &str, bins: u32) -> PyResult<&'static ValueTree> {
 pub(crate) fn bins_of_values<'py>(
     py: Python<'py>,
     values: &Bound<'py, PyAny>,
-    edges: Vec<f64>,
+    edges: PyReadonlyArray1<'py, f64>,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let values = numbers_of(values)?;
+    let edges = memory::collected(edges.as_slice()?.iter().copied()).map_err(raise)?;
     let bins = py.detach(|| bins_of(&values, &edges)).map_err(raise)?;
     Ok(PyArray1::from_vec(py, bins))
 }

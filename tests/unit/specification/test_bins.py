@@ -18,7 +18,7 @@ VALUES = [-math.inf, -7.0, -0.0, 0, 1, 2.5, 9.999, 10, 1e300, math.inf]
 
 
 def test_every_number_has_the_bin_between_its_edges() -> None:
-    edges = ls.Bins([-1, 0, 2.5, 10]).edges
+    edges = np.array(ls.Bins([-1, 0, 2.5, 10]).edges)
     expected = [bisect.bisect_right(edges, value) for value in VALUES]
     inputs: list[Any] = [
         VALUES,
@@ -37,7 +37,7 @@ def test_every_number_has_the_bin_between_its_edges() -> None:
 def test_numbers_of_every_width(kind: str) -> None:
     values = np.array([0, 1, 2, 3, 100], dtype=kind)
     for column in (values, values[::-1][::-1], pa.array(values)):
-        assert _native.bins_of_values(column, (1.0, 2.5)).tolist() == [0, 1, 1, 2, 2]
+        assert _native.bins_of_values(column, np.array([1.0, 2.5])).tolist() == [0, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_numbers_of_every_width(kind: str) -> None:
 )
 def test_what_is_no_number_is_refused(values: object, message: str) -> None:
     with pytest.raises((ArgumentTypeError, ArgumentValueError)) as refused:
-        _native.bins_of_values(values, (1.0,))
+        _native.bins_of_values(values, np.array([1.0]))
     assert str(refused.value).startswith(message)
 
 
