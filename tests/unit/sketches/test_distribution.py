@@ -189,7 +189,8 @@ def test_merged_releases_add_up() -> None:
     both = np.concatenate((VALUES, VALUES + 1.0))
     found = merged.count_between(2, 5, confidence=1 - 1e-6)
     assert found.low <= ((both >= 2) & (both < 5)).sum() <= found.high
-    assert merged.total().width > one.total().width
+    # Not of the total: its interval ends at the number of events, so its width depends on noise.
+    assert merged.count_between(2, 5).width > one.count_between(2, 5).width
     assert "2 parts merged" in repr(merged)
     with pytest.raises(MergeError, match="one sketch id twice"):
         one.merge(one)
