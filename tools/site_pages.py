@@ -76,6 +76,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         "Windows of time",
         ("Windows", "HierarchicalWindows", "Window", "WindowsOfLevel", "Change", "Changes"),
     ),
+    "pipelines": ("Pipelines", ("Pipeline", "Part", "PrivacyShare")),
     "descriptions": (
         "Descriptions and guarantees",
         (

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
         url_paths,
     )
     from lazysketch.ledger import Ledger
+    from lazysketch.pipelines import Part, Pipeline, PrivacyShare
     from lazysketch.planning import DistinctPlan, Plan, Prediction, plan, plan_distinct
     from lazysketch.privacy.accounting import Privacy
     from lazysketch.privacy.composition import Composition, compose
@@ -112,12 +113,15 @@ __all__ = [
     "LevelsPrivacy",
     "Mechanism",
     "Moment",
+    "Part",
     "PartialCounts",
     "PeriodicSaves",
     "PersonBound",
+    "Pipeline",
     "Plan",
     "Prediction",
     "Privacy",
+    "PrivacyShare",
     "Punctual",
     "PunctualCountMin",
     "PunctualCountSketch",
@@ -182,12 +186,15 @@ _MODULES: Final = {
     "LevelsPrivacy": "lazysketch.heavy_hitters",
     "Mechanism": "lazysketch.specification.mechanisms",
     "Moment": "lazysketch.estimation.moments",
+    "Part": "lazysketch.pipelines",
     "PartialCounts": "lazysketch.sketches.partial_counts",
     "PeriodicSaves": "lazysketch.releases.periodic",
     "PersonBound": "lazysketch.privacy.person_bound",
+    "Pipeline": "lazysketch.pipelines",
     "Plan": "lazysketch.planning",
     "Prediction": "lazysketch.planning",
     "Privacy": "lazysketch.privacy.accounting",
+    "PrivacyShare": "lazysketch.pipelines",
     "Punctual": "lazysketch.specification.schedules",
     "PunctualCountMin": "lazysketch.sketches.private_sketches",
     "PunctualCountSketch": "lazysketch.sketches.private_sketches",

@@ -82,6 +82,7 @@ __all__ = [
     "update_bounded",
     "update_levels",
     "update_rows_of_all",
+    "update_rows_of_each",
     "value_prefixes",
     "value_tree_facts",
     "value_tree_rows",
@@ -651,8 +652,14 @@ def update_rows_of_all(
     *,
     empty_rows: object = None,
 ) -> None: ...
+def update_rows_of_each(
+    tables: Sequence[PrivateSketch],
+    items: Sequence[object],
+    weights: Sequence[object],
+    empty_rows: Sequence[object],
+) -> None: ...
 def update_batch_of_all(
-    tables: Sequence[HeavySketch], items: Sequence[object], weights: object = None
+    tables: Sequence[PrivateSketch], items: Sequence[object], weights: object = None
 ) -> None: ...
 def add_to_batch_of_all(
     tables: Sequence[PrivateSketch], items: Sequence[object], weights: Sequence[object]
@@ -663,7 +670,7 @@ def add_bounded_to_batch_of_all(
     user: Sequence[LoggedEvents | LoggedPeople],
     weights: Sequence[object],
 ) -> None: ...
-def tick_all(tables: Sequence[HeavySketch], steps: int) -> None: ...
+def tick_all(tables: Sequence[PrivateSketch], steps: int) -> None: ...
 def end_epoch_of_all(tables: Sequence[HeavySketch]) -> None: ...
 def finish_all(tables: Sequence[PrivateSketch]) -> None: ...
 def close_all(tables: Sequence[PrivateSketch]) -> None: ...

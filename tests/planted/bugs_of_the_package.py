@@ -13,6 +13,7 @@ from tests.planted.bugs_of_ledgers import BUGS_OF_LEDGERS
 from tests.planted.bugs_of_partial_counts import BUGS_OF_PARTIAL_COUNTS
 from tests.planted.bugs_of_people import BUGS_OF_PEOPLE
 from tests.planted.bugs_of_people_in_parts import BUGS_OF_PEOPLE_IN_PARTS
+from tests.planted.bugs_of_pipelines import BUGS_OF_PIPELINES
 from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
 from tests.planted.bugs_of_states import BUGS_OF_STATES
 from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
@@ -30,6 +31,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_CALIBRATION,
     *BUGS_OF_DISTINCT_ITEMS,
     *BUGS_OF_VALUES,
+    *BUGS_OF_PIPELINES,
     *BUGS_OF_PEOPLE,
     *BUGS_OF_PEOPLE_IN_PARTS,
     *BUGS_OF_ACCOUNTING,

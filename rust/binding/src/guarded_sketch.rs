@@ -100,6 +100,14 @@ impl Core {
         }
     }
 
+    /// Take steps without an event.
+    pub(crate) fn tick(&mut self, steps: u64) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.tick(steps),
+            Self::Heavy(sketch) => sketch.tick(steps),
+        }
+    }
+
     pub(crate) fn finish(&mut self) -> Result<()> {
         match self {
             Self::Plain(sketch) => sketch.finish(),

@@ -125,7 +125,7 @@ mod _native {
     #[pymodule_export]
     use super::several_tables::{
         add_to_batch_of_all, call_locked, close_all, end_epoch_of_all, finish_all, tick_all,
-        update_all, update_batch_of_all, update_levels, update_rows_of_all,
+        update_all, update_batch_of_all, update_levels, update_rows_of_all, update_rows_of_each,
     };
     #[pymodule_export]
     use super::store::Store;

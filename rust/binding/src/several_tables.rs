@@ -146,8 +146,45 @@ pub(crate) fn update_rows_of_all<'py>(
     change_all(
         py,
         &guarded(&tables),
-        |at, core| core.heavy()?.prepare_rows(rows_at(at)?),
-        |at, core| core.heavy()?.update_rows(rows_at(at)?),
+        |at, core| core.prepare_rows(rows_at(at)?),
+        |at, core| core.update_rows(rows_at(at)?),
+    )
+}
+
+/// Count rows at every table, one step each: the items, the weights and the rows without an event
+/// are those of the table.
+#[pyfunction]
+#[pyo3(signature = (tables, items, weights, empty_rows))]
+pub(crate) fn update_rows_of_each<'py>(
+    py: Python<'py>,
+    tables: Vec<Table<'py>>,
+    items: Vec<Bound<'py, PyAny>>,
+    weights: Vec<Option<Bound<'py, PyAny>>>,
+    empty_rows: Vec<Bound<'py, PyAny>>,
+) -> PyResult<()> {
+    require_one_per_table("weights", &tables, weights.len())?;
+    require_one_per_table("empty_rows", &tables, empty_rows.len())?;
+    let batches = batches_of(&tables, &items)?;
+    let weights = weights.iter().map(|one| weights_of(one.as_ref()));
+    let weights: Vec<Option<Vec<u64>>> = weights.collect::<PyResult<_>>()?;
+    let empty = empty_rows.iter().map(|rows| counts_of("empty_rows", rows));
+    let empty: Vec<Vec<u64>> = empty.collect::<PyResult<_>>()?;
+    let borrowed = borrowed_of(&batches)?;
+    let rows_at =
+        |at: usize| StepRows::new(borrowed[at].items(), weights[at].as_deref(), &empty[at]);
+    let steps = |at: usize| borrowed[at].items().len() + empty[at].len();
+    if let Some(other) = (1..tables.len()).find(|&at| steps(at) != steps(0)) {
+        return Err(ArgumentValueError::new_err(format!(
+            "items: expected {} rows for each table, got {}",
+            steps(0),
+            steps(other)
+        )));
+    }
+    change_all(
+        py,
+        &guarded(&tables),
+        |at, core| core.prepare_rows(rows_at(at)?),
+        |at, core| core.update_rows(rows_at(at)?),
     )
 }
 
@@ -166,8 +203,8 @@ pub(crate) fn update_batch_of_all<'py>(
     change_all(
         py,
         &guarded(&tables),
-        |at, core| (core.heavy()?).prepare_batch(borrowed[at].items(), weights.as_deref()),
-        |at, core| (core.heavy()?).update_batch(borrowed[at].items(), weights.as_deref()),
+        |at, core| core.prepare_batch(borrowed[at].items(), weights.as_deref()),
+        |at, core| core.update_batch(borrowed[at].items(), weights.as_deref()),
     )
 }
 
@@ -201,7 +238,7 @@ pub(crate) fn tick_all(py: Python<'_>, tables: Vec<Table<'_>>, steps: Steps) -> 
         py,
         &guarded(&tables),
         |_, core| core.sketch().prepare_steps(steps.0),
-        |_, core| core.heavy()?.tick(steps.0),
+        |_, core| core.tick(steps.0),
     )
 }
 

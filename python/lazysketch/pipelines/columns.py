@@ -1,0 +1,108 @@
+"""Rows as the columns of the parts, and which rows have no value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters import HierarchicalHeavyHitters
+from lazysketch.pipelines.part import Live
+from lazysketch.sketches.distribution import Distribution
+from lazysketch.sketches.private_table import PrivateTable
+
+__all__ = ["column_of", "counted", "tables_of", "without_missing"]
+
+_NONE: Final = np.empty(0, dtype=np.int64)
+
+
+def tables_of(live: Live) -> list[_native.PrivateSketch]:
+    """Return the tables of a statistic, in the order of :func:`counted`."""
+    if isinstance(live, PrivateTable):
+        return [live]
+    if isinstance(live, HierarchicalHeavyHitters):
+        return [*live._tables]
+    return [live._table]
+
+
+def counted(live: Live, values: object) -> list[object]:
+    """Return what each table of a statistic counts of the values of a column.
+
+    Args:
+        live: the statistic.
+        values: a column without missing values.
+
+    Returns:
+        One batch per table.
+
+    Raises:
+        ItemError: an item that does not fit.
+        ArgumentTypeError: values of a wrong type.
+        ArgumentValueError: NaN for a distribution.
+    """
+    if isinstance(live, Distribution):
+        return [live._bins_of(values)]
+    if isinstance(live, HierarchicalHeavyHitters):
+        return [*live.levels._columns(values)]
+    return [values]
+
+
+def column_of(rows: Any, name: str) -> Any:
+    """Return a column of rows.
+
+    Args:
+        rows: a mapping from names to columns, a data frame, or a table of Arrow.
+        name: name of the column.
+
+    Raises:
+        ArgumentTypeError: nothing of the kind.
+        ArgumentValueError: no such column.
+    """
+    names = rows.keys() if isinstance(rows, Mapping) else _names_of(rows)
+    if name not in names:
+        raise ArgumentValueError(f"rows: expected a column {name!r}, got none of that name")
+    return rows[name]
+
+
+def _names_of(rows: object) -> Any:
+    for attribute in ("column_names", "columns", "schema"):  # pyarrow; data frames; record batches
+        found = getattr(rows, attribute, None)
+        names = getattr(found, "names", found) if attribute == "schema" else found
+        if names is not None and not callable(names):
+            return list(names)
+    raise ArgumentTypeError(
+        "rows: expected a mapping from names to columns, a data frame or a table of Arrow, got "
+        f"{type(rows).__name__}"
+    )
+
+
+def without_missing(values: Any) -> tuple[Any, npt.NDArray[np.int64], int]:
+    """Return the values that are there, the positions of the others, and the number of both.
+
+    Missing are None, nulls of Arrow and of data frames, and what pandas takes for missing.
+
+    Args:
+        values: a column.
+    """
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return values, _NONE, len(values)
+    if hasattr(values, "isna"):  # pandas
+        missing = np.asarray(values.isna(), dtype=bool)
+        return (values[~missing] if missing.any() else values), *_positions(missing)
+    if hasattr(values, "is_null"):  # pyarrow, polars
+        missing = np.asarray(values.is_null(), dtype=bool)
+        return (values.filter(~missing) if missing.any() else values), *_positions(missing)
+    listed = list(values)
+    absent = [position for position, value in enumerate(listed) if value is None]
+    if not absent:
+        return listed, _NONE, len(listed)
+    present = [value for value in listed if value is not None]
+    return present, np.array(absent, dtype=np.int64), len(listed)
+
+
+def _positions(missing: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], int]:
+    return np.flatnonzero(missing), len(missing)

@@ -1,0 +1,154 @@
+"""One statistic of a pipeline: its class, the column that it counts, and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from lazysketch.arguments import checked_real
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
+from lazysketch.privacy.relations import Relation
+from lazysketch.sketches.distinct_count import DistinctCount
+from lazysketch.sketches.distribution import Distribution
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_sketches import (
+    LazyCountMin,
+    LazyCountSketch,
+    PunctualCountMin,
+    PunctualCountSketch,
+)
+
+__all__ = ["Live", "Part"]
+
+Live: TypeAlias = (
+    LazyCountMin
+    | LazyCountSketch
+    | PunctualCountMin
+    | PunctualCountSketch
+    | HeavyHitters
+    | HierarchicalHeavyHitters
+    | DistinctCount
+    | Distribution
+)
+
+_KINDS: Final = (
+    LazyCountMin,
+    LazyCountSketch,
+    PunctualCountMin,
+    PunctualCountSketch,
+    HeavyHitters,
+    HierarchicalHeavyHitters,
+    DistinctCount,
+    Distribution,
+)
+# What all parts have in common, and what has no meaning for one of them.
+_OF_THE_PIPELINE: Final = ("epsilon", "delta", "relation", "key")
+_REFUSED: Final = ("person_bound", "max_weight")
+
+
+class Part:
+    """One statistic of a :class:`Pipeline`: its class, the column that it counts, its options.
+
+    Guarantee: none of its own; a description of what to make.
+
+    Args:
+        kind: class of the statistic: a private sketch, ``HeavyHitters``,
+            ``HierarchicalHeavyHitters``, ``DistinctCount`` or ``Distribution``.
+        column: name of the column that it counts.
+        importance: weight of its predicted error when the privacy is shared out, above 0.
+        options: keyword arguments of the class, without those that the pipeline has: ``epsilon``,
+            ``delta``, ``relation`` and ``key``.
+
+    Raises:
+        ArgumentTypeError: another class, a wrong type, or an option that a part cannot have.
+        ArgumentValueError: an importance outside its range.
+
+    Example:
+        >>> import lazysketch as ls
+        >>> ls.Part(ls.HeavyHitters, "path", share=0.01)
+        <Part HeavyHitters of 'path', share=0.01>
+    """
+
+    def __init__(
+        self, kind: type[Live], column: str, *, importance: float = 1.0, **options: object
+    ) -> None:
+        """Check the description."""
+        if kind not in _KINDS:
+            names = ", ".join(one.__name__ for one in _KINDS)
+            got = kind.__name__ if isinstance(kind, type) else type(kind).__name__
+            raise ArgumentTypeError(f"kind: expected one of {names}, got {got}")
+        if not isinstance(column, str):
+            raise ArgumentTypeError(f"column: expected a text, got {type(column).__name__}")
+        for name in options:
+            if name in _OF_THE_PIPELINE:
+                raise ArgumentTypeError(
+                    f"{name}: expected none for a part, as the pipeline has it for all, got one"
+                )
+            if name in _REFUSED:
+                raise ArgumentTypeError(
+                    f"{name}: expected none in a pipeline, which counts rows of weight 1 and "
+                    "protects events, got one"
+                )
+        self._kind = kind
+        self._column = column
+        self._importance = checked_real("importance", importance)
+        self._options = dict(options)
+
+    @property
+    def kind(self) -> type[Live]:
+        """Class of the statistic."""
+        return self._kind
+
+    @property
+    def column(self) -> str:
+        """Name of the column that it counts."""
+        return self._column
+
+    @property
+    def importance(self) -> float:
+        """Weight of its predicted error."""
+        return self._importance
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        """Keyword arguments of the class."""
+        return MappingProxyType(self._options)
+
+    def made(
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        relation: Relation,
+        horizon: int | None,
+        key: Key | None = None,
+    ) -> Live:
+        """Return the live object.
+
+        Args:
+            epsilon: its part of the privacy, above 0 and at most 100.
+            delta: its part of the privacy, above 0 and below 1.
+            relation: neighbouring streams.
+            horizon: number of steps of the pipeline; a horizon or a schedule of the part goes
+                before it.
+            key: master key; a fresh one when None.
+
+        Returns:
+            An empty live object.
+
+        Raises:
+            ArgumentTypeError: an unknown option, or one of a wrong type.
+            ArgumentValueError: an option outside its range.
+        """
+        options = dict(self._options)
+        if horizon is not None and not {"horizon", "schedule"} & options.keys():
+            options["horizon"] = horizon
+        make: type = self._kind
+        live: Live = make(epsilon=epsilon, delta=delta, relation=relation, key=key, **options)
+        return live
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self._options.items())
+        return f"<Part {self._kind.__name__} of {self._column!r}{options}>"
