@@ -1,26 +1,28 @@
-"""A release of any kind from its bytes."""
+"""A release of any kind from its bytes, and the sum of several."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+from lazysketch.errors import MergeError
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.kinds import KINDS
 from lazysketch.releases.release import Release
+from lazysketch.releases.release_of_kind import ReleaseOfKind
 from lazysketch.releases.saved_release import decoded
 
-__all__ = ["AnyRelease", "any_release"]
+__all__ = ["AnyRelease", "any_release", "merged"]
 
-AnyRelease: TypeAlias = Release | DistinctRelease | DistributionRelease
+AnyRelease: TypeAlias = ReleaseOfKind
 
-_KINDS: Final[dict[str, type[DistinctRelease | DistributionRelease]]] = {
-    "distinct": DistinctRelease,
-    "values": DistributionRelease,
-}
+_CLASSES: Final[tuple[type[ReleaseOfKind], ...]] = (Release, DistinctRelease, DistributionRelease)
+_BY_NAME: Final = {one.__name__: one for one in _CLASSES}
 
 
 def any_release(data: bytes) -> AnyRelease:
-    """Return the release that is encoded in bytes, of items, of distinct items or of values.
+    """Return the release that is encoded in bytes, of any kind.
 
     Guarantee: sizes are checked before any allocation; hostile bytes raise an error.
 
@@ -35,4 +37,29 @@ def any_release(data: bytes) -> AnyRelease:
         ReleaseFormatError: not a release of this version, or damaged.
     """
     native, names = decoded(data)
-    return _KINDS.get(native.kind, Release)._of_file(native, names)
+    return _BY_NAME[KINDS[native.kind].release]._of_file(native, names)
+
+
+def merged(releases: Sequence[AnyRelease]) -> AnyRelease:
+    """Return the sum of releases of one kind that adds up.
+
+    Args:
+        releases: at least one.
+
+    Returns:
+        The sum, of the class of the kind.
+
+    Raises:
+        MergeError: several kinds, a kind that does not add up, or releases that do not fit.
+    """
+    first, *others = releases
+    words = list(dict.fromkeys(one._words for one in releases))
+    for kind in words:
+        if kind.not_added:
+            raise MergeError(
+                f"expected counts of events, got counts of {kind.counted}: {kind.not_added}"
+            )
+    if len(words) > 1:
+        counted = " and of ".join(kind.counted for kind in words)
+        raise MergeError(f"expected releases of one kind, got counts of {counted}")
+    return first._merged(others)

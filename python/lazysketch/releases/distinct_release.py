@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from lazysketch import _native
-from lazysketch.errors import ReleaseFormatError
+from lazysketch.errors import ArgumentValueError, ReleaseFormatError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.estimation.occupancy import Occupancy
 from lazysketch.releases.parts import ReleasePart
 from lazysketch.releases.release_without_items import ReleaseWithoutItems
+from lazysketch.releases.rows import ItemRow, row_of
 from lazysketch.specification.distinct import BIT_WEIGHT
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["DistinctRelease"]
 
@@ -39,7 +37,7 @@ class DistinctRelease(ReleaseWithoutItems):
         True
     """
 
-    _KIND, _COUNTED = "distinct", "distinct items"
+    _KIND = "distinct"
 
     def __init__(self, native: _native.Release) -> None:
         """Wrap a release of the core; users get releases from counts and files."""
@@ -105,6 +103,20 @@ class DistinctRelease(ReleaseWithoutItems):
     def bits(self) -> int:
         """Bits of each level."""
         return self._native.bits
+
+    @property
+    def _shape(self) -> str:
+        return f"{self.levels} levels of {self.bits:,} bits"
+
+    def _rows(self, questions: Sequence[str], *, confidence: float) -> list[ItemRow]:
+        if questions:
+            raise ArgumentValueError(
+                f"ITEM: expected none for a release of {self._words.counted}, got one"
+            )
+        found = self.interval(confidence=confidence)
+        row = row_of(self._words.counted, found.estimate, found.low, found.high, share=None)
+        del row["share"]
+        return [row]
 
     @property
     def _part(self) -> ReleasePart:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from lazysketch import _native
 from lazysketch.arguments import checked_number
@@ -14,13 +14,18 @@ from lazysketch.estimation.binned import BinnedCounts
 from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
 from lazysketch.releases.release_without_items import ReleaseWithoutItems
+from lazysketch.releases.rows import QuantileRow
 from lazysketch.specification.bins import Bins
 from lazysketch.specification.value_tree import ValueTree
 
 if TYPE_CHECKING:
+    from lazysketch.releases.release_of_kind import ReleaseOfKind
     from lazysketch.specification.value_tree import ValueRows
 
-__all__ = ["DistributionRelease"]
+__all__ = ["SHARES", "DistributionRelease"]
+
+SHARES: Final = (0.5, 0.9, 0.99)
+"""The quantiles that are shown unless others are asked for."""
 
 
 class DistributionRelease(ReleaseWithoutItems):
@@ -50,7 +55,7 @@ class DistributionRelease(ReleaseWithoutItems):
         True
     """
 
-    _KIND, _COUNTED = "values", "values"
+    _KIND = "values"
 
     def __init__(self, native: _native.Release) -> None:
         """Wrap a release of the core; users get releases from distributions, files and merges."""
@@ -227,6 +232,33 @@ class DistributionRelease(ReleaseWithoutItems):
             at="now",
             simultaneous=simultaneous,
         )
+
+    @property
+    def _shape(self) -> str:
+        return f"{self.bins.number:,} bins"
+
+    def _rows(self, questions: Sequence[str], *, confidence: float) -> list[QuantileRow]:
+        shares = [self._share(text) for text in questions] or list(SHARES)
+        found = self.quantiles(shares, confidence=confidence)
+        return [
+            {"quantile": share, "value": one.estimate, "from": one.low, "to": one.high}
+            for share, one in zip(shares, found, strict=True)
+        ]
+
+    def _share(self, text: str) -> float:
+        try:
+            share = float(text)
+        except ValueError:
+            share = 0.0
+        if not 0.0 < share < 1.0:
+            raise ArgumentValueError(
+                f"ITEM: expected a share above 0 and below 1 for a release of "
+                f"{self._words.counted}, got {text[:40]!r}"
+            )
+        return share
+
+    def _merged(self, others: Sequence[ReleaseOfKind]) -> DistributionRelease:
+        return self.merge(*cast("Sequence[DistributionRelease]", others))
 
     @cached_property
     def bins(self) -> Bins:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch.arguments import check_bools, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.releases.release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,4 +147,4 @@ class PeriodicSaves:
 
 def _state_of(release: AnyRelease) -> _State:
     parts = tuple((part.sketch_id, part.step, part.finished) for part in release.parts)
-    return parts, len(release.names) if isinstance(release, Release) else 0
+    return parts, release._number_of_names

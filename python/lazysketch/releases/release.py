@@ -8,8 +8,8 @@ secret and no exact count. Using it is post-processing and costs no privacy; the
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,11 @@ from lazysketch.estimation.intervals import (
 )
 from lazysketch.releases.heavy_items import HeavyItems, hitters_of
 from lazysketch.releases.items import Item, distinct_items
+from lazysketch.releases.kinds import KINDS
 from lazysketch.releases.parts import ReleasePart, bounds_of
 from lazysketch.releases.public_table import PublicTable
-from lazysketch.releases.saved_release import SavedRelease
+from lazysketch.releases.release_of_kind import ReleaseOfKind
+from lazysketch.releases.rows import ItemRow, item_rows
 from lazysketch.result_tables import html_table, number_text
 
 if TYPE_CHECKING:
@@ -39,13 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadsByRelease", "Release", "ReleasePart"]
 
-_OTHERS: Final = {
-    "distinct": "distinct items; use DistinctRelease",
-    "values": "values; use DistributionRelease",
-}
 
-
-class Release(SavedRelease, PublicTable):
+class Release(ReleaseOfKind, PublicTable):
     """A public table with the distribution of its noise.
 
     Guarantee: it holds no secret; everything computed from the release of a private sketch has the
@@ -71,10 +68,11 @@ class Release(SavedRelease, PublicTable):
     def __init__(self, native: _native.Release, names: Iterable[Item] = ()) -> None:
         """Wrap a release of the core; users get releases from sketches, files and merges."""
         super().__init__(native)
-        other = _OTHERS.get(native.kind)
-        if other is not None:
+        kind = KINDS[native.kind]
+        if kind.release != Release.__name__:
             raise ReleaseFormatError(
-                f"release: expected one of counts of items, got one of {other}"
+                f"release: expected one of counts of items, got one of {kind.counted}; "
+                f"use {kind.release}"
             )
         self._names = tuple(names)
 
@@ -168,6 +166,17 @@ class Release(SavedRelease, PublicTable):
         """Its public names, in order: published heavy hitters, or a public domain."""
         return self._names
 
+    @property
+    def _number_of_names(self) -> int:
+        return len(self._names)
+
+    def _rows(self, questions: Sequence[str | int], *, confidence: float) -> list[ItemRow]:
+        found = self._intervals_of_list(questions, confidence=confidence, among=None)
+        return item_rows(self, questions, found, ranked=False)
+
+    def _merged(self, others: Sequence[ReleaseOfKind]) -> Release:
+        return self.merge(*cast("Sequence[Release]", others))
+
     def _repr_html_(self) -> str:
         deviation = self.noise_deviation
         ends = [number_text(float(end)) for end in (deviation.min(), deviation.max())]
@@ -184,8 +193,7 @@ class Release(SavedRelease, PublicTable):
         }
         if not self.private:
             facts["NOT PRIVATE"] = "; ".join(self.not_private_because)
-        shape = f"{self.kind} {self.depth} x {self.width:,}"
-        return html_table({"release": list(facts), shape: list(facts.values())})
+        return html_table({"release": list(facts), self._shape: list(facts.values())})
 
     def __repr__(self) -> str:
         shape = f"{self.kind} {self.depth} x {self.width}"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from lazysketch import _native
 from lazysketch.errors import ReleaseFormatError
 from lazysketch.releases.items import Item
-from lazysketch.releases.saved_release import SavedRelease
-from lazysketch.releases.table_facts import TableFacts
+from lazysketch.releases.kinds import KINDS
+from lazysketch.releases.release_of_kind import ReleaseOfKind
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -17,27 +17,30 @@ if TYPE_CHECKING:
 __all__ = ["ReleaseWithoutItems"]
 
 
-class ReleaseWithoutItems(SavedRelease, TableFacts):
+class ReleaseWithoutItems(ReleaseOfKind):
     """A release of one kind of table, whose cells are not those of items."""
 
     _KIND: ClassVar[str]
     """The kind of its table."""
-    _COUNTED: ClassVar[str]
-    """What it counts, in words."""
 
     def __init__(self, native: _native.Release) -> None:
         """Wrap a release of the core; users get releases from live objects and files."""
         super().__init__(native)
         if native.kind != self._KIND:
             raise ReleaseFormatError(
-                f"release: expected one of {self._COUNTED}, got one of kind {native.kind!r}"
+                f"release: expected one of {self._counted()}, got one of kind {native.kind!r}"
             )
 
     @classmethod
     def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
         if tuple(names):
-            raise ReleaseFormatError(f"release: expected no names of {cls._COUNTED}, got some")
+            raise ReleaseFormatError(f"release: expected no names of {cls._counted()}, got some")
         return cls(native)
+
+    @classmethod
+    def _counted(cls) -> str:
+        """Return what it counts, in words."""
+        return KINDS[cls._KIND].counted
 
     def to_bytes(self) -> bytes:
         """Return the release as bytes, the same on every platform.

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lazysketch.releases.any_release import AnyRelease, any_release
-from lazysketch.releases.distribution_release import DistributionRelease
-from lazysketch.releases.release import Release
+from lazysketch.releases.any_release import AnyRelease, any_release, merged
 from lazysketch.store.calls import Call
 from lazysketch.store.spent import Spent, SpentPart, part_of
 
@@ -109,14 +107,10 @@ class Eras:
 
 
 def _together(before: AnyRelease, last: AnyRelease) -> AnyRelease:
-    """Return what eras published as one table; of distinct items what the last one published."""
-    if before is last:
+    """Return what eras published as one table; if it does not add up, what the last one did."""
+    if before is last or last._words.not_added:
         return last
-    if isinstance(before, Release) and isinstance(last, Release):
-        return before.merge(last)
-    if isinstance(before, DistributionRelease) and isinstance(last, DistributionRelease):
-        return before.merge(last)
-    return last
+    return merged((before, last))
 
 
 def begin_record(*, anchored: bool, copied: bool) -> Call:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from lazysketch import Release
     from lazysketch.cli.settings import PrivateSketch
-    from lazysketch.cli.view.report import ItemRow
+    from lazysketch.releases.rows import ItemRow
 
 ITEMS: Final = 1 << 20
 SKEW: Final = 1.3

@@ -10,8 +10,7 @@ from lazysketch.cli.options import output_option
 from lazysketch.cli.run.files import load
 from lazysketch.cli.view.guarantees import composition, guarantees, together
 from lazysketch.cli.view.output import Report, write
-from lazysketch.cli.view.report import shape, summary
-from lazysketch.specification.distinct import BIT_WEIGHT
+from lazysketch.cli.view.report import summary
 
 if TYPE_CHECKING:
     from lazysketch import ReleasePart
@@ -77,8 +76,8 @@ def inspection(release: AnyRelease, *, name: str) -> Report:
     noise = release.noise_deviation
     least, most = float(noise.min()), float(noise.max())
     lines = [
-        f"{name}: {shape(release)}, hash seed {release.hash_seed}, {release.step:,} steps",
-        f"noise of {_CELLS.get(release.kind, 'a cell')}: standard deviation {_span(least, most)}",
+        f"{name}: {release._shape}, hash seed {release.hash_seed}, {release.step:,} steps",
+        f"noise of {release._words.cell}: standard deviation {_span(least, most)}",
     ]
     if len(rows) == 1:
         lines[1:1] = _sketch_lines(rows[0])
@@ -94,13 +93,6 @@ def inspection(release: AnyRelease, *, name: str) -> Report:
         name="parts",
         columns=_COLUMNS if len(rows) > 1 else (),
     )
-
-
-# What a number of the table is, where it is not the count of a cell.
-_CELLS: Final = {
-    "distinct": f"{BIT_WEIGHT} times the set bits of a level",
-    "values": "a sum of a tree over bins",
-}
 
 
 class PartRow(TypedDict):

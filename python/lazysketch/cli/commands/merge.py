@@ -11,9 +11,7 @@ from lazysketch.cli.options import output_option
 from lazysketch.cli.run.files import check_release_target, load, save
 from lazysketch.cli.view.output import tell, write
 from lazysketch.errors import MergeError
-from lazysketch.releases.distinct_release import DistinctRelease
-from lazysketch.releases.distribution_release import DistributionRelease
-from lazysketch.releases.release import Release
+from lazysketch.releases.any_release import merged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,28 +49,12 @@ def merge(releases: tuple[str, ...], *, out: str, output: str) -> None:
     check_release_target(out, option=_OUT)
     parts = [load(path) for path in releases]
     try:
-        merged = _merged(parts)
+        total = merged(parts)
     except MergeError as error:
         raise _named(error, parts, releases) from None
-    saved = save(merged, out, option=_OUT)
-    write(inspection(merged, name=out), output=output)
+    saved = save(total, out, option=_OUT)
+    write(inspection(total, name=out), output=output)
     tell(saved)
-
-
-def _merged(releases: Sequence[AnyRelease]) -> Release | DistributionRelease:
-    """Return the sum of releases of one kind that adds up."""
-    items = [one for one in releases if isinstance(one, Release)]
-    if len(items) == len(releases):
-        return items[0].merge(*items[1:])
-    values = [one for one in releases if isinstance(one, DistributionRelease)]
-    if len(values) == len(releases):
-        return values[0].merge(*values[1:])
-    if any(isinstance(one, DistinctRelease) for one in releases):
-        raise MergeError(
-            "expected counts of events, got counts of distinct items: items that are in several "
-            "streams would count several times"
-        )
-    raise MergeError("expected releases of one kind, got counts of items and of values")
 
 
 def _named(error: MergeError, parts: Sequence[AnyRelease], paths: tuple[str, ...]) -> MergeError:
@@ -80,11 +62,11 @@ def _named(error: MergeError, parts: Sequence[AnyRelease], paths: tuple[str, ...
     for place, part in enumerate(parts):
         for earlier in range(place):
             try:
-                _merged([parts[earlier], part])
+                merged([parts[earlier], part])
             except MergeError as why:
                 reason = str(why).removeprefix("merge: ")
-                hashed = isinstance(part, Release) and part.kind == parts[earlier].kind
-                if hashed and parts[earlier].hash_seed != part.hash_seed:
+                alike = part.kind == parts[earlier].kind and not part._words.not_added
+                if alike and parts[earlier].hash_seed != part.hash_seed:
                     reason += "; count releases to be merged with the same --hash-seed"
                 return MergeError(f"{paths[earlier]}, {paths[place]}: {reason}")
     return error

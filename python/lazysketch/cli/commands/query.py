@@ -10,16 +10,17 @@ import click
 from lazysketch.cli.options import output_option
 from lazysketch.cli.run.files import load, read_list
 from lazysketch.cli.view.output import write
-from lazysketch.cli.view.report import SHARES, counts, distinct_rows, quantile_rows, report
-from lazysketch.errors import ItemError
-from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.cli.view.report import CONFIDENCE, counts, report
+from lazysketch.errors import ArgumentValueError, ItemError
 from lazysketch.releases.release import Release
 from lazysketch.sources import ITEM_TYPES
 from lazysketch.sources.io.naming import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from lazysketch.cli.view.report import ItemRow, QuantileRow
-    from lazysketch.releases.distinct_release import DistinctRelease
+    from collections.abc import Sequence
+
+    from lazysketch.releases.any_release import AnyRelease
+    from lazysketch.releases.rows import Row
 
 _COUNTERS = "counters"
 _NUMBER = re.compile("[+-]?[0-9]{1,20}")  # 2^64 has 20 digits
@@ -65,13 +66,34 @@ def query(
       lazysketch query latency.lzs 0.5 0.999
     """
     found = load(release)
-    if not isinstance(found, Release):
-        if list_of_items is not None or items_type is not None:
-            option = "--items" if list_of_items is not None else "--items-type"
-            raise click.UsageError(f"{option}: expected none for a release without items, got one")
-        rows = _rows_without_items(found, items)
-        write(report(found, rows, of=release), output=output)
-        return
+    rows: Sequence[Row]
+    if isinstance(found, Release):
+        asked = _items_asked(found, items, list_of_items=list_of_items, items_type=items_type)
+        rows = counts(found, asked)
+    elif list_of_items is None and items_type is None:
+        rows = _rows(found, items)
+    else:
+        option = "--items" if list_of_items is not None else "--items-type"
+        raise click.UsageError(f"{option}: expected none for a release without items, got one")
+    write(report(found, rows, of=release), output=output)
+
+
+def _rows(release: AnyRelease, questions: Sequence[str]) -> Sequence[Row]:
+    """Return the answers of a release without items to what was typed as ITEM."""
+    try:
+        return release._rows(questions, confidence=CONFIDENCE)
+    except ArgumentValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _items_asked(
+    release: Release,
+    items: tuple[str, ...],
+    *,
+    list_of_items: str | None,
+    items_type: str | None,
+) -> list[str] | list[int]:
+    """Return the items of the command line, of standard input and of the list, each once."""
     wanted: list[str] = []
     for item in items:
         wanted += read_list(item, option="ITEM") if item == STANDARD_INPUT else [item]
@@ -80,32 +102,8 @@ def query(
     if not wanted:
         raise click.UsageError("expected at least one ITEM or --items ITEMS.txt, got none")
     distinct = list(dict.fromkeys(wanted))
-    kind_of_item = items_type or ("int" if found.kind == _COUNTERS else "str")
-    asked = _numbers(distinct) if kind_of_item == "int" else distinct
-    write(report(found, counts(found, asked), of=release), output=output)
-
-
-def _rows_without_items(
-    release: DistinctRelease | DistributionRelease, asked: tuple[str, ...]
-) -> list[ItemRow] | list[QuantileRow]:
-    if isinstance(release, DistributionRelease):
-        shares = [_share(text) for text in asked] if asked else list(SHARES)
-        return quantile_rows(release, shares)
-    if asked:
-        raise click.UsageError("ITEM: expected none for a release of distinct items, got one")
-    return distinct_rows(release)
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0.0 < share < 1.0:
-        raise click.UsageError(
-            f"ITEM: expected a share above 0 and below 1 for a release of values, got {text[:40]!r}"
-        )
-    return share
+    kind_of_item = items_type or ("int" if release.kind == _COUNTERS else "str")
+    return _numbers(distinct) if kind_of_item == "int" else distinct
 
 
 def _numbers(items: list[str]) -> list[int]:

@@ -47,7 +47,8 @@ from lazysketch.errors import ArgumentValueError
 if TYPE_CHECKING:
     from lazysketch import Release
     from lazysketch.cli.run.targets import Target
-    from lazysketch.cli.view.report import ItemRow, RowsOf
+    from lazysketch.cli.view.report import RowsOf
+    from lazysketch.releases.rows import ItemRow
 
 # Options that need discovery, and options that do not apply to windows, by parameter name.
 _FOR_DISCOVERY: Final = {

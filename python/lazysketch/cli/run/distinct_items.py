@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from lazysketch.cli.view.guarantees import guarantees
-from lazysketch.cli.view.report import Moment, distinct_rows, report
+from lazysketch.cli.view.report import CONFIDENCE, Moment, report
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.specification.schedules import Single
 
@@ -55,7 +55,7 @@ class DistinctItems:
         release: DistinctRelease = self.release()
         return Moment(
             release=release,
-            rows=distinct_rows(release) if release.step else [],
+            rows=release._rows((), confidence=CONFIDENCE) if release.step else [],
             waiting=[],
             guarantee=guarantees(release)[0],
         )

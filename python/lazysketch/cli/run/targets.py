@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from lazysketch.cli.run.people import people_of
 from lazysketch.cli.view.discovery_messages import final_outcome, outlook, truncated_items
 from lazysketch.cli.view.guarantees import guarantees
-from lazysketch.cli.view.report import Moment, report, row_of, waiting
+from lazysketch.cli.view.report import Moment, report, waiting
 from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH
+from lazysketch.releases.rows import row_of
 from lazysketch.specification.schedules import Single
 
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
     from lazysketch.cli.run.people import Refusing
     from lazysketch.cli.settings import PrivacySettings, PrivateSketch
     from lazysketch.cli.view.output import Report, Row
-    from lazysketch.cli.view.report import ItemRow, RowsOf
+    from lazysketch.cli.view.report import RowsOf
     from lazysketch.heavy_hitters import HeavyHitter
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.any_release import AnyRelease
+    from lazysketch.releases.rows import ItemRow
     from lazysketch.store.stored_objects import StoredSketch
 
 HEADER: Final = ("rank", "item", "estimate", "low", "high", "share", "above_noise", "complete")

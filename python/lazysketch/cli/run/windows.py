@@ -21,11 +21,9 @@ from lazysketch.cli.view.report import (
     CONFIDENCE,
     Moment,
     interval_caption,
-    printable_item,
-    row_of,
-    shape,
 )
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
+from lazysketch.releases.rows import printable_item, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
     from lazysketch import Change, Release, Window, Windows
     from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
     from lazysketch.cli.view.output import Row
-    from lazysketch.cli.view.report import ItemRow
     from lazysketch.privacy.composable import Composable
+    from lazysketch.releases.rows import ItemRow
 
 __all__ = ["WindowSettings", "WindowedItems"]
 
@@ -272,7 +270,7 @@ class WindowedItems:
             **inputs,
             "changes": changes,
         }
-        lines = [f"{self._span(kept)} of {of}; {shape(release)} each", moment.guarantee]
+        lines = [f"{self._span(kept)} of {of}; {release._shape} each", moment.guarantee]
         if self._shows_changes:
             lines.append(_changes_caption(changes))
             return Report(changes, summary, lines, name="changed", header=_CHANGES)

@@ -13,7 +13,7 @@ from lazysketch.cli.view.output import item_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lazysketch.cli.view.report import ItemRow
+    from lazysketch.releases.rows import ItemRow
 
 __all__ = ["HELP", "Controls"]
 

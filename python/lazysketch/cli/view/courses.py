@@ -15,7 +15,8 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lazysketch.cli.view.report import ItemRow, Moment
+    from lazysketch.cli.view.report import Moment
+    from lazysketch.releases.rows import ItemRow
 
 __all__ = ["Courses", "sparkline"]
 

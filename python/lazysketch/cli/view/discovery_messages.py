@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch import HeavyHitters
-    from lazysketch.cli.view.report import ItemRow
+    from lazysketch.releases.rows import ItemRow
 
 _MAX_DECREASE: Final = 10  # of the advised share relative to the present one
 _SPARE: Final = 2  # epochs in which an item of the advised share shall be seen

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from lazysketch.cli.view.report import ItemRow
+    from lazysketch.releases.rows import ItemRow
 
 __all__ = ["heading", "live_table", "trend_text"]
 

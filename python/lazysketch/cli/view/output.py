@@ -206,11 +206,6 @@ def name_without_folders(of: str) -> str:
     return Path(of).name or of
 
 
-def as_number(value: float) -> int | float:
-    """Return the value as an integer if it is one, so that output has no needless ".0"."""
-    return int(value) if float(value).is_integer() else float(value)
-
-
 def as_json(value: object, *, indent: int | None) -> str:
     """Return the value as JSON; a non-finite number is null."""
     return json.dumps(_finite(value), indent=indent, allow_nan=False)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from lazysketch import Release, Windows
     from lazysketch.cli.view.output import Report
-    from lazysketch.cli.view.report import ItemRow
+    from lazysketch.releases.rows import ItemRow
 
 __all__ = ["page_of_run", "page_of_windows"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lazysketch import Release
     from lazysketch.cli.view.output import Report, Row
-    from lazysketch.cli.view.report import ItemRow
+    from lazysketch.releases.rows import ItemRow
 
 __all__ = ["checked_plot_kind", "draw", "is_page"]
 

@@ -3,55 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
-from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from lazysketch.cli.view.guarantees import composition, guarantees, run_of
-from lazysketch.cli.view.output import Report, as_number
-from lazysketch.releases.distinct_release import DistinctRelease
-from lazysketch.releases.distribution_release import DistributionRelease
-from lazysketch.releases.release import Release
+from lazysketch.cli.view.output import Report
+from lazysketch.releases.rows import item_rows
 from lazysketch.specification.schedules import Punctual, Single
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from typing_extensions import NotRequired
-
-    from lazysketch import Intervals
     from lazysketch.releases.any_release import AnyRelease
-    from lazysketch.releases.items import Item
+    from lazysketch.releases.release import Release
+    from lazysketch.releases.rows import ItemRow, Row
 
 CONFIDENCE: Final = 0.95
-SHARES: Final = (0.5, 0.9, 0.99)  # the quantiles that are shown unless others are asked for
 _SMALL_LAG: Final = 0.05  # fraction of the stream; a smaller lag is not mentioned
 _MIN_ADVISED_WIDTH: Final = 32  # below, collisions would cost more than the lag
 
 
-class ItemRow(TypedDict):
-    """One item: its estimate to a tenth, its interval rounded outwards to whole counts."""
-
-    rank: NotRequired[int]
-    item: str | int
-    estimate: float
-    low: float
-    high: float
-    share: NotRequired[float | None]
-    above_noise: bool
-    complete: NotRequired[bool]
-    true: NotRequired[int]
-    relative_error: NotRequired[float | None]
-
-
-# A quantile of values, and the edges of bins between which it lies, which may be infinite.
-QuantileRow = TypedDict(
-    "QuantileRow", {"quantile": float, "value": float, "from": float, "to": float}
-)
 RowsOf: TypeAlias = "Callable[[Release], list[ItemRow]]"
 
 
@@ -80,59 +54,17 @@ def heaviest(release: Release, items: Sequence[str] | Sequence[int], *, most: in
     The intervals cover all items of the list simultaneously.
     """
     places, found = release._heaviest(items, n=most, confidence=CONFIDENCE)
-    return _rows(release, [items[place] for place in places], found, ranked=True)
+    return item_rows(release, [items[place] for place in places], found, ranked=True)
 
 
 def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[ItemRow]:
     """Return the rows of all items, in their order."""
-    found = release._intervals_of_list(items, confidence=CONFIDENCE, among=None)
-    return _rows(release, items, found, ranked=False)
-
-
-def distinct_rows(release: DistinctRelease) -> list[ItemRow]:
-    """Return the row of the number of distinct items."""
-    found = release.interval(confidence=CONFIDENCE)
-    row = row_of("distinct items", found.estimate, found.low, found.high, share=None)
-    del row["share"]
-    return [row]
-
-
-def quantile_rows(release: DistributionRelease, shares: Sequence[float]) -> list[QuantileRow]:
-    """Return the rows of some quantiles, in their order."""
-    found = release.quantiles(shares, confidence=CONFIDENCE)
-    return [
-        {"quantile": share, "value": one.estimate, "from": one.low, "to": one.high}
-        for share, one in zip(shares, found, strict=True)
-    ]
-
-
-def row_of(item: Item, estimate: float, low: float, high: float, *, share: float | None) -> ItemRow:
-    """Return the row of one item."""
-    return {
-        "item": printable_item(item),
-        "estimate": as_number(round(estimate, 1)),
-        "low": as_number(math.floor(low)),
-        "high": as_number(math.ceil(high) if math.isfinite(high) else math.inf),
-        "share": None if share is None else round(share, 6),
-        "above_noise": math.floor(low) > 0,
-    }
-
-
-def printable_item(item: Item) -> str | int:
-    """Return an integer as it is, and any other item as text.
-
-    Undecodable bytes are escaped; instants and dates are in the form of ISO 8601.
-    """
-    if isinstance(item, str | int):
-        return item
-    if isinstance(item, bytes):
-        return item.decode("utf-8", errors="backslashreplace")
-    return item.isoformat() if isinstance(item, date) else str(item)
+    return release._rows(items, confidence=CONFIDENCE)
 
 
 def report(
     release: AnyRelease,
-    rows: Sequence[ItemRow] | Sequence[QuantileRow],
+    rows: Sequence[Row],
     *,
     of: str,
     guarantee: Sequence[str] | None = None,
@@ -159,14 +91,12 @@ def report(
     # Rows with a rank were selected, so their intervals cover all items of the list.
     simultaneous = any("rank" in row for row in rows)
     promised = list(guarantees(release) if guarantee is None else guarantee)
+    words = release._words
+    caption = interval_caption(simultaneous=simultaneous, each=words.each)
     lines = [
-        f"{steps_of(release.step)} of {of}; {shape(release)}; {publication(release)}",
+        f"{steps_of(release.step)} of {of}; {release._shape}; {publication(release)}",
         *promised,
-        *(
-            [f"{_ends(release)}: {_caption(release, simultaneous=simultaneous)}, at this step"]
-            if rows
-            else []
-        ),
+        *([f"{'-'.join(words.ends)}: {caption}, at this step"] if rows else []),
         *all_notes,
     ]
     described = {
@@ -180,22 +110,12 @@ def report(
     return Report(rows=rows, summary=described, lines=lines)
 
 
-def _ends(release: AnyRelease) -> str:
-    return "from-to" if isinstance(release, DistributionRelease) else "low-high"
-
-
-def _caption(release: AnyRelease, *, simultaneous: bool) -> str:
-    if isinstance(release, Release):
-        return interval_caption(simultaneous=simultaneous)
-    each = "" if isinstance(release, DistinctRelease) else " of each quantile separately"
-    return f"{CONFIDENCE:.0%} confidence interval{each}"
-
-
-def interval_caption(*, simultaneous: bool) -> str:
+def interval_caption(*, simultaneous: bool, each: str = "item") -> str:
     """Return the caption of the intervals."""
     if simultaneous:
-        return f"simultaneous {CONFIDENCE:.0%} confidence intervals for every listed item"
-    return f"{CONFIDENCE:.0%} confidence interval of each item separately"
+        return f"simultaneous {CONFIDENCE:.0%} confidence intervals for every listed {each}"
+    separately = f" of each {each} separately" if each else ""
+    return f"{CONFIDENCE:.0%} confidence interval{separately}"
 
 
 def waiting(release: AnyRelease) -> str:
@@ -224,15 +144,6 @@ def steps_of(steps: int) -> str:
     return f"{steps:,} step" if steps == 1 else f"{steps:,} steps"
 
 
-def shape(release: AnyRelease) -> str:
-    """Return the kind and the size of the table."""
-    if isinstance(release, DistinctRelease):
-        return f"{release.levels} levels of {release.bits:,} bits"
-    if isinstance(release, DistributionRelease):
-        return f"{release.bins.number:,} bins"
-    return f"{release.kind} {release.depth} x {release.width:,}"
-
-
 def summary(release: AnyRelease) -> dict[str, object]:
     """Return the fields of a release in the JSON of every verb; ``privacy`` is null if merged."""
     merged = len(release.parts) > 1
@@ -256,26 +167,7 @@ def summary(release: AnyRelease) -> dict[str, object]:
     }
 
 
-def _rows(
-    release: Release,
-    items: Sequence[str | int],
-    found: Intervals,
-    *,
-    ranked: bool,
-) -> list[ItemRow]:
-    # With weights the number of steps is not the total.
-    weighted = any(part.privacy.max_weight > 1 for part in release.parts)
-    steps = max(release.step, 1)
-    rows: list[ItemRow] = []
-    for rank, (item, interval) in enumerate(zip(items, found, strict=True), start=1):
-        estimate = interval.estimate
-        share = None if weighted else as_number(round(estimate, 1)) / steps
-        row = row_of(item, estimate, interval.low, interval.high, share=share)
-        rows.append({"rank": rank, **row} if ranked else row)
-    return rows
-
-
-def _distinguishable(rows: Sequence[ItemRow] | Sequence[QuantileRow]) -> str:
+def _distinguishable(rows: Sequence[Row]) -> str:
     """Return how many counts are distinguishable from 0, or "" if all are."""
     above = sum(bool(row.get("above_noise", True)) for row in rows)
     if above == len(rows):

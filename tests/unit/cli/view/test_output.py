@@ -15,12 +15,12 @@ from rich.console import Console
 
 from lazysketch.cli.view.output import (
     Report,
-    as_number,
     tell,
     visible,
     write,
 )
 from lazysketch.cli.view.table import fitting_table, table_of
+from lazysketch.releases.rows import as_number
 
 ROWS = [
     {"rank": 1, "item": "plain", "estimate": 1200, "low": 1170, "high": 1230, "share": 0.12},
