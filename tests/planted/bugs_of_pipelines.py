@@ -36,8 +36,30 @@ BUGS_OF_PIPELINES: Final = (
         claim="The guarantee of a pipeline is that of its first part.",
         caught_by=_WITHIN,
         patch=edited(
-            "lazysketch.pipelines.pipeline:_together",
+            "lazysketch.pipelines.shares:together",
             ("for live in parts", "for live in [*parts][:1]"),
+        ),
+    ),
+    PlantedBug(
+        name="recovered-pipeline-of-its-first-part",
+        subject="durable state",
+        claim="After a crash the rows of a pipeline are counted in its first part alone.",
+        caught_by="tests/unit/store/test_stored_pipelines.py::test_restarts_change_nothing[rows-1]",
+        patch=edited(
+            "lazysketch.store.recovered_objects:RecoveredObjects._add",
+            ("in call.divided()", "in call.divided()[:1]"),
+        ),
+    ),
+    PlantedBug(
+        name="pipeline-divided-anew-in-each-life",
+        subject="durable state",
+        claim="How the privacy of a stored pipeline is divided is not kept.",
+        caught_by=(
+            "tests/unit/store/test_stored_pipelines.py::test_the_split_is_that_of_the_first_life"
+        ),
+        patch=edited(
+            "lazysketch.store.pipelines_by_name:PipelinesByName.pipeline",
+            ("if noted is None:", "if True:"),
         ),
     ),
 )

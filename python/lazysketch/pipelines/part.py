@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from lazysketch.arguments import checked_real
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.distinct_count import DistinctCount
@@ -20,7 +20,7 @@ from lazysketch.sketches.private_sketches import (
     PunctualCountSketch,
 )
 
-__all__ = ["Live", "Part"]
+__all__ = ["Live", "Part", "checked_parts"]
 
 Live: TypeAlias = (
     LazyCountMin
@@ -116,6 +116,17 @@ class Part:
         """Keyword arguments of the class."""
         return MappingProxyType(self._options)
 
+    def options_with(self, horizon: int | None) -> dict[str, object]:
+        """Return the options, with a horizon unless they have one or a schedule.
+
+        Args:
+            horizon: number of steps of the pipeline, or None.
+        """
+        options = dict(self._options)
+        if horizon is not None and not {"horizon", "schedule"} & options.keys():
+            options["horizon"] = horizon
+        return options
+
     def made(
         self,
         epsilon: float,
@@ -142,9 +153,7 @@ class Part:
             ArgumentTypeError: an unknown option, or one of a wrong type.
             ArgumentValueError: an option outside its range.
         """
-        options = dict(self._options)
-        if horizon is not None and not {"horizon", "schedule"} & options.keys():
-            options["horizon"] = horizon
+        options = self.options_with(horizon)
         make: type = self._kind
         live: Live = make(epsilon=epsilon, delta=delta, relation=relation, key=key, **options)
         return live
@@ -152,3 +161,25 @@ class Part:
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self._options.items())
         return f"<Part {self._kind.__name__} of {self._column!r}{options}>"
+
+
+def checked_parts(parts: object) -> dict[str, Part]:
+    """Return the parts of a pipeline.
+
+    Args:
+        parts: a mapping from names to descriptions.
+
+    Raises:
+        ArgumentTypeError: something else.
+        ArgumentValueError: no part.
+    """
+    if not isinstance(parts, Mapping):
+        raise ArgumentTypeError(f"parts: expected a mapping, got {type(parts).__name__}")
+    for name, part in parts.items():
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"parts: expected names, got {type(name).__name__}")
+        if not isinstance(part, Part):
+            raise ArgumentTypeError(f"parts: expected Part, got {type(part).__name__}")
+    if not parts:
+        raise ArgumentValueError("parts: expected at least one, got none")
+    return dict(parts)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
 from lazysketch.pipelines.columns import column_of, counted, tables_of, without_missing
-from lazysketch.pipelines.part import Live, Part
-from lazysketch.pipelines.predictions import growth_of
-from lazysketch.pipelines.shares import PrivacyShare, best_shares, checked_shares, split_privacy
-from lazysketch.privacy.composition import Composition, compose
+from lazysketch.pipelines.part import Live, Part, checked_parts
+from lazysketch.pipelines.shares import PrivacyShare, shared_out, together
+from lazysketch.privacy.composition import Composition
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, LiveState, exclusive
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.distribution_release import DistributionRelease
     from lazysketch.releases.release import Release
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     AnyPart: TypeAlias = Release | DistinctRelease | DistributionRelease
 
 __all__ = ["Pipeline"]
-
-_ROWS: Final = 1_000_000
-_LARGEST_ROWS: Final = 2**48
 
 
 class Pipeline(ClosedByBlock, LiveState):
@@ -94,30 +92,36 @@ class Pipeline(ClosedByBlock, LiveState):
         key: Key | None = None,
     ) -> None:
         """Share out the privacy, and make the parts."""
-        self._parts = _checked_parts(parts)
-        self._whole = whole = checked_epsilon(epsilon), checked_delta(delta)
-        related, names = checked_relation(relation), [*self._parts]
-        expected = _ROWS if horizon is None else horizon
-        expected = checked_integer("rows", expected if rows is None else rows, most=_LARGEST_ROWS)
+        described = checked_parts(parts)
+        whole = checked_epsilon(epsilon), checked_delta(delta)
+        related = checked_relation(relation)
+        split = shared_out(
+            described,
+            whole,
+            relation=related,
+            horizon=horizon,
+            rows=rows,
+            shares=shares,
+        )
+        one = key_or_fresh(key)
+        live = [
+            part.made(*pair, relation=related, horizon=horizon, key=one)
+            for part, pair in zip(described.values(), split.pairs, strict=True)
+        ]
+        self._assemble(described, live, whole, split.shares)
 
-        def made(pairs: Sequence[tuple[float, float]], secret: Key | None = None) -> list[Live]:
-            described = zip(self._parts.values(), pairs, strict=True)
-            return [
-                part.made(*pair, relation=related, horizon=horizon, key=secret)
-                for part, pair in described
-            ]
-
-        growths = [growth_of(live, expected) for live in made([whole] * len(names))]
-        if shares is None:
-            split = best_shares(growths, [part.importance for part in self._parts.values()])
-        else:
-            split = checked_shares(shares, names)
-        pairs = split_privacy(split, *whole, together=lambda asked: _together(made(asked)))
-        self._live = dict(zip(names, made(pairs, key_or_fresh(key)), strict=True))
-        self._shares = {
-            name: PrivacyShare(share, growth.at(share))
-            for name, share, growth in zip(names, split, growths, strict=True)
-        }
+    def _assemble(
+        self,
+        parts: Mapping[str, Part],
+        live: Sequence[Live],
+        whole: tuple[float, float],
+        shares: Sequence[PrivacyShare],
+    ) -> None:
+        """Hold live parts."""
+        self._parts = dict(parts)
+        self._live = dict(zip(parts, live, strict=True))
+        self._shares = dict(zip(parts, shares, strict=True))
+        self._whole = whole
         self._lock = _native.NestingLock()
 
     def update(self, row: Mapping[str, Any]) -> None:
@@ -162,13 +166,12 @@ class Pipeline(ClosedByBlock, LiveState):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        batches, weights, empty = [], [], []
-        for name, values, missing in self._columns(rows):
-            of_tables = counted(self._live[name], values)
+        batches, empty = [], []
+        for live, values, missing in self._columns(rows):
+            of_tables = counted(live, values)
             batches += of_tables
-            weights += [None] * len(of_tables)
             empty += [missing] * len(of_tables)
-        self._count(_native.update_rows_of_each, batches, weights, empty)
+        self._count(_native.update_rows_of_each, batches, [None] * len(batches), empty)
 
     def update_batch(self, rows: object) -> None:
         """Count any number of rows in one step; for parts with the batch schedule.
@@ -187,8 +190,8 @@ class Pipeline(ClosedByBlock, LiveState):
             LiveStateError: called in a forked child process.
         """
         batches = []
-        for name, values, _ in self._columns(rows):
-            batches += counted(self._live[name], values)
+        for live, values, _ in self._columns(rows):
+            batches += counted(live, values)
         self._count(_native.update_batch_of_all, batches)
 
     def tick(self, steps: int = 1) -> None:
@@ -259,7 +262,7 @@ class Pipeline(ClosedByBlock, LiveState):
     @property
     def privacy(self) -> Composition:
         """The guarantee of all parts together."""
-        return _together(self._live.values())
+        return together(self._live.values())
 
     @property
     def shares(self) -> dict[str, PrivacyShare]:
@@ -316,9 +319,9 @@ class Pipeline(ClosedByBlock, LiveState):
     def _tables(self) -> list[_native.PrivateSketch]:
         return [table for live in self._live.values() for table in tables_of(live)]
 
-    def _columns(self, rows: object) -> Iterator[tuple[str, object, object]]:
-        """Yield the name of each part, its values, and the rows that have none."""
-        columns: dict[str, tuple[object, object, int]] = {}
+    def _columns(self, rows: object) -> Iterator[tuple[Live, object, npt.NDArray[np.int64]]]:
+        """Yield each part, its values, and the rows that have none."""
+        columns: dict[str, tuple[object, npt.NDArray[np.int64], int]] = {}
         for part in self._parts.values():
             if part.column not in columns:
                 columns[part.column] = without_missing(column_of(rows, part.column))
@@ -327,15 +330,18 @@ class Pipeline(ClosedByBlock, LiveState):
             raise ArgumentValueError("rows: expected columns of one length, got several lengths")
         for name, part in self._parts.items():
             values, missing, _ = columns[part.column]
-            yield name, values, missing
+            yield self._live[name], values, missing
 
     @exclusive
     def _count(self, change: Callable[..., None], *args: object) -> None:
-        if not self.closed and len({table._step for table in self._tables}) > 1:
+        self._check_steps()
+        self._change(change, *args)
+
+    def _check_steps(self) -> None:
+        if len({table._step for table in self._tables}) > 1:
             raise ArgumentValueError(
                 "parts: expected all at one step, got one that counted without the pipeline"
             )
-        self._change(change, *args)
 
     @exclusive
     def _change(self, change: Callable[..., None], *args: object) -> None:
@@ -347,26 +353,8 @@ class Pipeline(ClosedByBlock, LiveState):
         work(self._tables, *args)
 
 
-def _checked_parts(parts: object) -> dict[str, Part]:
-    if not isinstance(parts, Mapping):
-        raise ArgumentTypeError(f"parts: expected a mapping, got {type(parts).__name__}")
-    for name, part in parts.items():
-        if not isinstance(name, str):
-            raise ArgumentTypeError(f"parts: expected names, got {type(name).__name__}")
-        if not isinstance(part, Part):
-            raise ArgumentTypeError(f"parts: expected Part, got {type(part).__name__}")
-    if not parts:
-        raise ArgumentValueError("parts: expected at least one, got none")
-    return dict(parts)
-
-
 def _locked(live: HierarchicalHeavyHitters, work: Callable[..., object], *args: object) -> object:
     return _native.call_locked(live._lock, work, args, {})
-
-
-def _together(parts: Iterable[Live]) -> Composition:
-    """Return the guarantee of parts together."""
-    return compose(*(live.privacy for live in parts))
 
 
 def _release_of(live: Live) -> AnyPart | tuple[Release, ...]:

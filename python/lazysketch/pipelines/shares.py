@@ -11,19 +11,30 @@ Source: docs/pipelines.md, "Shares of the privacy"; docs/theory.md, Theorems 8 a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lazysketch.arguments import checked_real
+from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.pipelines.predictions import Growth
-from lazysketch.privacy.composition import Composition
+from lazysketch.pipelines.part import Live, Part
+from lazysketch.pipelines.predictions import Growth, growth_of
+from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
-from lazysketch.privacy.relations import LARGEST_EPSILON
+from lazysketch.privacy.relations import LARGEST_EPSILON, Relation
 
-__all__ = ["PrivacyShare", "best_shares", "checked_shares", "split_privacy"]
+__all__ = [
+    "PrivacyShare",
+    "Split",
+    "best_shares",
+    "checked_shares",
+    "shared_out",
+    "split_privacy",
+    "together",
+]
 
+_ROWS: Final = 1_000_000
+_LARGEST_ROWS: Final = 2**48
 _LEAST: Final = 0.25  # of an equal share
 _HALVINGS: Final = 60
 _ATTEMPTS: Final = 40
@@ -45,6 +56,70 @@ class PrivacyShare:
 
     share: float
     error_growth: float
+
+
+@dataclass(frozen=True)
+class Split:
+    """How the privacy of a pipeline is divided.
+
+    Attributes:
+        pairs: (epsilon, delta) of each part.
+        shares: of each part.
+    """
+
+    pairs: tuple[tuple[float, float], ...]
+    shares: tuple[PrivacyShare, ...]
+
+
+def shared_out(
+    parts: Mapping[str, Part],
+    whole: tuple[float, float],
+    *,
+    relation: Relation,
+    horizon: int | None,
+    rows: int | None,
+    shares: Mapping[str, float] | None,
+) -> Split:
+    """Return the privacy of each part of a pipeline.
+
+    Guarantee: the parts, made with their pairs, satisfy the whole pair together.
+
+    Args:
+        parts: by name.
+        whole: (epsilon, delta) of all together.
+        relation: neighbouring streams.
+        horizon: of the pipeline.
+        rows: expected number of rows; by default the horizon, else a million.
+        shares: given ones, or None for the best.
+
+    Raises:
+        ArgumentTypeError: an unknown option of a part, or shares of a wrong type.
+        ArgumentValueError: a value outside its range, or too little privacy.
+    """
+
+    def made(pairs: Sequence[tuple[float, float]]) -> list[Live]:
+        described = zip(parts.values(), pairs, strict=True)
+        return [part.made(*pair, relation=relation, horizon=horizon) for part, pair in described]
+
+    default = _ROWS if horizon is None else horizon
+    expected = checked_integer("rows", default if rows is None else rows, most=_LARGEST_ROWS)
+    growths = [growth_of(live, expected) for live in made([whole] * len(parts))]
+    if shares is None:
+        split = best_shares(growths, [part.importance for part in parts.values()])
+    else:
+        split = checked_shares(shares, [*parts])
+    pairs = split_privacy(split, *whole, together=lambda asked: together(made(asked)))
+    told = [PrivacyShare(one, growth.at(one)) for one, growth in zip(split, growths, strict=True)]
+    return Split(tuple(pairs), tuple(told))
+
+
+def together(parts: Iterable[Live]) -> Composition:
+    """Return the guarantee of parts together.
+
+    Args:
+        parts: live ones.
+    """
+    return compose(*(live.privacy for live in parts))
 
 
 def best_shares(growths: Sequence[Growth], importances: Sequence[float]) -> list[float]:

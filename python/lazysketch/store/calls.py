@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,10 +19,11 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.errors import StoreError
 
-__all__ = ["Call", "Counts", "Record", "plain_counts"]
+__all__ = ["Call", "Counts", "Record", "Share", "plain_counts"]
 
 _VERSION: Final = 1
 _OF_SEVERAL: Final = 2  # of sources: an earlier program would count the batch and forget them
+_OF_OBJECTS: Final = 3  # several objects: an earlier program knows none of their common name
 _HEAD: Final = struct.Struct("<BI")  # version, length of the header
 Counts = npt.NDArray[np.uint64]
 Times = npt.NDArray[np.int64]
@@ -33,6 +34,20 @@ class Record(NamedTuple):
 
     parts: list[bytes | _native.LoggedEvents | _native.LoggedPeople]
     size: int
+
+
+class Share(NamedTuple):
+    """What one object has of a change of several.
+
+    Attributes:
+        object: its name.
+        batches: number of its batches.
+        empty_rows: number of its rows without an event.
+    """
+
+    object: str
+    batches: int
+    empty_rows: int
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,7 @@ class Call:
         times: one instant per item, in nanoseconds since 1970 UTC, for windows of a range.
         now: what the clock of windows said, in seconds since 1970 UTC.
         facts: what else there is to say, as values of JSON.
+        objects: of a change of several objects, what of it is of each of them, in order.
         contents: bytes that are public, such as releases.
         threads: for counting, not logged: the result is the same for any number.
         gathered: the counts that ``contents`` has sealed, not logged.
@@ -75,9 +91,21 @@ class Call:
     now: float | None = None
     sources: Mapping[str, int] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    objects: tuple[Share, ...] = ()
     contents: tuple[bytes, ...] = ()
     threads: int = 1
     gathered: _native.GatheredCounts | None = None
+
+    def divided(self) -> list[Call]:
+        """Return the changes of single objects that a change of several consists of."""
+        calls, batch, row = [], 0, 0
+        for name, batches, rows in self.objects:
+            empty = None if self.empty_rows is None else self.empty_rows[row : row + rows]
+            events = self.events[batch : batch + batches]
+            own = replace(self, object=name, events=events, empty_rows=empty, objects=())
+            calls.append(replace(own, source=None, sequence=0, note="", sources={}))
+            batch, row = batch + batches, row + rows
+        return calls
 
     def encoded(self) -> Record:
         """Return the record of the call."""
@@ -113,10 +141,13 @@ class Call:
             header["now"] = self.now
         if self.facts:
             header["facts"] = dict(self.facts)
+        if self.objects:
+            header["objects"] = [list(one) for one in self.objects]
         if self.contents:
             header["contents"] = len(self.contents)
         head = json.dumps(header, separators=(",", ":")).encode()
         version = _OF_SEVERAL if self.sources else _VERSION
+        version = _OF_OBJECTS if self.objects else version
         start = _HEAD.pack(version, len(head)) + head
         return Record([start, *batches, *counted], len(start) + sum(sizes))
 
@@ -132,8 +163,8 @@ class Call:
         """
         try:
             version, length = _HEAD.unpack_from(record)
-            if version not in (_VERSION, _OF_SEVERAL):
-                raise StoreError(f"state: expected record version 1 or 2, got {version}")
+            if version not in (_VERSION, _OF_SEVERAL, _OF_OBJECTS):
+                raise StoreError(f"state: expected record version 1 to 3, got {version}")
             start = _HEAD.size + length
             header = json.loads(record[_HEAD.size : start])
             parts = _parts(record, start, header["sizes"])
@@ -160,6 +191,7 @@ class Call:
                 now=header.get("now"),
                 sources=header.get("sources", {}),
                 facts=header.get("facts", {}),
+                objects=tuple(Share(*one) for one in header.get("objects", ())),
                 contents=tuple(next(parts) for _ in range(header.get("contents", 0))),
             )
             if next(parts, None) is not None:  # which checks as well that no bytes are left

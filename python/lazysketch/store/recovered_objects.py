@@ -197,6 +197,9 @@ class RecoveredObjects(Mapping[str, _Object]):
             made = _Object(call.digest, era=self._eras.id, clock_said=call.now)
             self._objects[call.object] = made
             self._eras.add(call.object, call.facts["privacy"])
+        elif call.objects:
+            for own in call.divided():
+                self._objects[own.object].calls.append(own)
         elif call.method != _NOTED:
             self._objects[call.object].calls.append(call)
         self._sources.update(call.sources)

@@ -13,7 +13,7 @@ from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.checkpoint_header import header_of
 from lazysketch.store.ingestion import checked_name
-from lazysketch.store.objects_by_name import ObjectsByName
+from lazysketch.store.pipelines_by_name import PipelinesByName
 from lazysketch.store.spent import Spent
 from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_distribution import StoredDistribution
@@ -32,7 +32,7 @@ _OF_OTHER_RELEASES = (
 )
 
 
-class Store(ObjectsByName):
+class Store(PipelinesByName):
     """Live objects in a directory; made by :func:`open_store`.
 
     Guarantee: what was committed is there after any crash, once; what was read is published again

@@ -410,16 +410,3 @@ def test_a_pair_for_people_is_no_charge_for_events(place: Place) -> None:
 )
 def test_periods_in_words(period: str, expected: str) -> None:
     assert Period(period).named(0.0) == expected
-
-
-def test_a_pipeline_is_charged_for_all_its_parts(place: Place) -> None:
-    parts = {
-        "pages": ls.Part(ls.HeavyHitters, "path", share=0.1),
-        "latency": ls.Part(ls.Distribution, "ms", bins=ls.Bins.linear(0, 1, number=10)),
-    }
-    with place.create() as ledger, ls.Pipeline(parts, epsilon=1.0, delta=1e-7) as pipeline:
-        ledger.charge(pipeline)
-        spent = ledger.spent().total
-        assert spent.delta_at(1.0) <= 1.05e-7
-        assert spent.mu_squared >= ls.compose(pipeline["pages"].privacy).mu ** 2
-        assert spent.mu_squared >= ls.compose(pipeline["latency"].privacy).mu ** 2

@@ -14,7 +14,7 @@ from tests.unit.store.lives import KEY, Lives
 import lazysketch as ls
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
-from lazysketch.store.calls import Call
+from lazysketch.store.calls import Call, Share
 from lazysketch.store.checkpoint_header import header_of, objects_of
 from lazysketch.store.eras import Eras
 from lazysketch.store.partial_batches import CommittedBatch, PartialBatches
@@ -78,6 +78,24 @@ RECORDS: dict[str, tuple[Call, bytes, str]] = {
             b'"facts":{"partials":[[0,"1f"]],"content":"0b","table":"7e","step":1},"contents":1}'
         ),
         "78797a",
+    ),
+    "rows of several objects": (
+        Call(
+            object="site",
+            method="update_rows",
+            events=(_native.logged_events([1]), _native.logged_events([-2])),
+            empty_rows=counts(1, 0),
+            objects=(Share("site/a", 1, 1), Share("site/b", 1, 1)),
+        ),
+        (
+            b'{"object":"site","method":"update_rows","batches":2,'
+            b'"weights":false,"empty rows":true,'
+            b'"sizes":[13,13,16],"objects":[["site/a",1,1],["site/b",1,1]]}'
+        ),
+        (
+            "05 0100000000000000 01000000 05 0100000000000000 feffffff"
+            " 0100000000000000 0000000000000000"
+        ),
     ),
     "integers": (
         Call(object="a", method="update_many", events=(_native.logged_events([1, -2]),)),
@@ -202,7 +220,7 @@ def test_records(lives: Lives) -> None:
     found = store.records()
     store.close()
     for record, (name, (call, header, parts)) in zip(found, RECORDS.items(), strict=True):
-        version = 2 if call.sources else 1  # which earlier programs refuse
+        version = 3 if call.objects else 2 if call.sources else 1  # earlier programs refuse
         head = bytes([version]) + len(header).to_bytes(4, "little") + header
         assert record == head + bytes.fromhex(parts), name
         assert len(record) == call.encoded().size, name
@@ -236,8 +254,8 @@ def test_parts_of_the_people_of_a_batch(lives: Lives) -> None:
 def test_other_records_are_refused() -> None:
     record = b"".join(p for p in RECORDS["steps"][0].encoded().parts if isinstance(p, bytes))
     assert Call.decoded(record).steps == 12
-    with pytest.raises(StoreError, match="state: expected record version 1 or 2, got 3"):
-        Call.decoded(b"\x03" + record[1:])
+    with pytest.raises(StoreError, match="state: expected record version 1 to 3, got 4"):
+        Call.decoded(b"\x04" + record[1:])
     for other in (b"", b"\x01", record[:-1], record + b"x", record.replace(b"sizes", b"sises")):
         with pytest.raises(StoreError, match="expected a record of this version, got another"):
             Call.decoded(other)

@@ -1,0 +1,169 @@
+"""Pipelines of a store: their parts are objects of the store, and a change of all is one record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazysketch import _native
+from lazysketch.arguments import checked_integer
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.pipelines import Pipeline
+from lazysketch.pipelines.shares import PrivacyShare, Split
+from lazysketch.store.calls import Call, Share, plain_counts
+from lazysketch.store.journal import Journal
+from lazysketch.store.stored_changes import unknown_change
+from lazysketch.store.stored_distribution import StoredDistribution
+
+if TYPE_CHECKING:
+    from lazysketch.pipelines.part import Live
+
+__all__ = ["StoredPipeline", "noted_split", "split_of_note"]
+
+
+class StoredPipeline(Pipeline):
+    """A pipeline of a store; its part ``x`` is the object ``NAME/x`` of the store.
+
+    A change is one record of the log: all parts of it survive a crash, or none.
+    """
+
+    _journal: Journal
+    _name: str
+
+    def _join(self, journal: Journal, name: str) -> None:
+        """Log all changes from here on, under a name."""
+        self._journal, self._name = journal, name
+        self._lock = journal.lock
+
+    def update_many(self, rows: object) -> None:
+        """Count many rows, one step each, as the method without a store."""
+        self._change_all("update_rows", rows)
+
+    def update_batch(self, rows: object) -> None:
+        """Count any number of rows in one step, as the method without a store."""
+        self._change_all("update_batch", rows)
+
+    def tick(self, steps: int = 1) -> None:
+        """Take steps without an event, as the method without a store."""
+        self._change_all("tick", steps=checked_integer("steps", steps, least=0))
+
+    def finish(self) -> None:
+        """Publish everything pending, as the method without a store."""
+        self._change_all("finish")
+
+    def close(self) -> None:
+        """Refuse: ``store.close()`` closes all objects, and keeps them."""
+        raise ArgumentValueError(
+            "store: expected store.close(), which keeps every object, got close() of one of them"
+        )
+
+    @property
+    def steps(self) -> int:
+        """Steps taken: rows, or batches, and ticks."""
+        self._journal.commit()
+        return super().steps
+
+    def _change_all(self, method: str, rows: object = None, *, steps: int = 0) -> None:
+        self._journal.change(self, self._call(method, rows, steps=steps))
+
+    def _call(self, method: str, rows: object, *, steps: int = 0) -> Call:
+        """Return a change of all parts, converted and checked."""
+        events: list[_native.LoggedEvents] = []
+        empty = [np.empty(0, dtype=np.int64)]
+        shares = []
+        for live, values, missing in self._columns(rows) if method.startswith("update") else ():
+            batches = _logged(live, values)
+            skipped = missing if method == "update_rows" else empty[0]
+            shares.append(Share(_name_of(live), len(batches), len(skipped)))
+            events += batches
+            empty.append(skipped)
+        shares = shares or [Share(_name_of(live), 0, 0) for live in self._live.values()]
+        return Call(
+            object=self._name,
+            method=method,
+            events=tuple(events),
+            empty_rows=plain_counts(np.concatenate(empty)) if method == "update_rows" else None,
+            steps=steps,
+            objects=tuple(shares),
+        )
+
+    def _batch(
+        self,
+        items: object,
+        weights: object,
+        *,
+        empty_rows: object,
+        column: str | None,
+        times: object,
+        user: object = None,
+    ) -> Call:
+        """Return the change that counts a batch of rows, for :meth:`Store.ingest`."""
+        others = {"weights": weights, "column": column, "times": times, "user": user}
+        for name, value in {**others, "empty_rows": empty_rows}.items():
+            if value is not None:
+                raise ArgumentTypeError(f"{name}: expected none for rows of a pipeline, got some")
+        return self._call("update_rows", items)
+
+    def _pass_time(self) -> None:
+        """Do nothing: no part has a clock."""
+
+    def _carry_out(self, call: Call) -> None:
+        """Change all parts in one call of the core: all of them or none."""
+        self._check_steps()
+        if call.method == "update_rows":
+            parts = call.divided()
+            empty = [part.empty_rows for part in parts for _ in part.events]
+            batches = list(call.events)
+            self._change(_native.update_rows_of_each, batches, [None] * len(batches), empty)
+        elif call.method == "update_batch":
+            self._change(_native.update_batch_of_all, list(call.events))
+        elif call.method == "tick":
+            self._change(_native.tick_all, call.steps)
+        elif call.method == "finish":
+            self._change(_native.finish_all)
+        else:
+            raise unknown_change(call)
+
+
+def _name_of(live: Any) -> str:
+    name: str = live._name
+    return name
+
+
+def _logged(live: Live, values: object) -> list[_native.LoggedEvents]:
+    """Return the values of a part as the log has them, one batch per table."""
+    stored: Any = live
+    batches: Callable[[object], list[_native.LoggedEvents]] = (
+        stored._logged if isinstance(live, StoredDistribution) else stored._batches
+    )
+    return batches(values)
+
+
+def noted_split(split: Split) -> str:
+    """Return the note that keeps how the privacy is divided.
+
+    A later version of the program might divide it a little differently; the parts could then not be
+    opened any more.
+
+    Args:
+        split: of the parts, in order.
+    """
+    shares: Sequence[PrivacyShare] = split.shares
+    plain = [[one.share, one.error_growth] for one in shares]
+    return json.dumps({"pairs": split.pairs, "shares": plain})
+
+
+def split_of_note(note: str) -> Split:
+    """Return what :func:`noted_split` has noted.
+
+    Args:
+        note: the note.
+    """
+    plain = json.loads(note)
+    return Split(
+        tuple((epsilon, delta) for epsilon, delta in plain["pairs"]),
+        tuple(PrivacyShare(share, growth) for share, growth in plain["shares"]),
+    )
