@@ -103,8 +103,9 @@ def test_weights_and_empty_rows_survive(lives: Lives) -> None:
         live.update_many(["x", "y"], [5, 0])
         live.update("x", 4)
         live.update_rows(["x"], [3], empty_rows=[0, 2])
+        live.tick(40)  # until every column was pushed: a fresh seed decides which they are
         expected = seen(live)
-        assert live.step == 6
+        assert live.step == 46
     with lives.open() as store:
         assert seen(store.sketch("a", spec)) == expected
 
