@@ -271,6 +271,9 @@ def audited() -> Iterable[Row]:
     yield relation("audit, `windows`, two windows", AUDIT, "audit", tests=36)
     yield relation("audit, `hierarchies`, two levels", AUDIT, "audit", tests=20)
     yield scale("audit, `people`, cell of a table", AUDIT, "audit", tests=13)
+    kinds = "audit, `distinct` and `values`"
+    yield scale(f"{kinds}, cell of 512 tables", AUDIT, "audit", tests=282)
+    yield relation(f"{kinds}, two cells", AUDIT, "audit", 512, tests=282)
     yield Row("audit, `distinguisher` at mu = 3", AUDIT, "audit", 3000, "scale",
               lambda: attack(3000))
     yield Row("audit, control of 2 d for 4 d (-29 %)", "test_every_planted_bug_raises_an_alarm",

@@ -22,6 +22,8 @@ module              what it tests
 ``window_...``      windows: the window of an event, their noise, the cost of a move
 ``level_...``       hierarchies: the budget of levels, their noise
 ``people_...``      bounds of people: the rule, the distance, the noise
+``distinct_...``    distinct items: bits that go and move, their noise
+``values_...``      values: replacements over bins and time, their noise
 ``statement_...``   what releases, merges, hitters, levels and windows state
 ``service_...``     the service: what readers observe, and what is durable
 ``controls``        the checks themselves: a planted bug for each

@@ -23,6 +23,8 @@ AREAS: Final = (
     "hierarchies",
     "releases",
     "people",
+    "distinct",
+    "values",
     "service",
 )
 

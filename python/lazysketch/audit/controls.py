@@ -17,6 +17,7 @@ from lazysketch.audit.adaptive import distinguish_adaptively
 from lazysketch.audit.case import Case
 from lazysketch.audit.child_process import LEAKY, SOUND
 from lazysketch.audit.control import AREA_OF_CHECK, Control, controls_of_model
+from lazysketch.audit.counts_controls import counts_controls
 from lazysketch.audit.distinguisher import distinguish
 from lazysketch.audit.ends import ends_have_noise_of_their_own
 from lazysketch.audit.finding import Finding, Outcome
@@ -42,11 +43,12 @@ def controls() -> Iterator[Control]:
 
     Yields:
         At least one control per bug: of tables in the order of :class:`lazysketch.audit.model.Bug`,
-        of leaks, and those of :mod:`lazysketch.audit.heavy_controls` and of the service.
+        of leaks, and those of :mod:`lazysketch.audit.heavy_controls`, of counts and of the service.
     """
     yield from controls_of_model(_detections(), Model)
     yield from _leak_controls()
     yield from heavy_controls()
+    yield from counts_controls()
     yield from service_controls()
 
 

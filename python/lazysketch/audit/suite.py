@@ -1,6 +1,6 @@
 """The checks of a run, and the tables that they are run on.
 
-A CI run has 111 findings and takes about a minute of one core. Each statistical check
+A CI run has 121 findings and takes about a minute of one core. Each statistical check
 has a false-alarm rate of at most 1e-7 (:mod:`lazysketch.audit.finding`), and a run of more than
 :data:`lazysketch.audit.finding.MOST` = 200 checks is refused, so that correct code raises a
 false alarm in at most one run of 50,000 (union bound).
@@ -17,6 +17,7 @@ from lazysketch.audit.adaptive import distinguish_adaptively
 from lazysketch.audit.case import Case
 from lazysketch.audit.check import AREAS, Check, of_library
 from lazysketch.audit.claimed_noise import adaptive_delta
+from lazysketch.audit.counts_suite import counts_checks
 from lazysketch.audit.distinguisher import distinguish, distinguish_everywhere
 from lazysketch.audit.ends import ends_have_noise_of_their_own
 from lazysketch.audit.finding import Finding, Outcome, check_number
@@ -188,6 +189,7 @@ def standard_checks() -> Iterator[Check]:
     yield from _of_residuals()
     yield from _of_behaviour()
     yield from heavy_checks()
+    yield from counts_checks()
     yield from service_checks()
     yield from _of_distinguishers()
 

@@ -25,6 +25,7 @@ from lazysketch.audit import (
 )
 from lazysketch.audit.control import Control
 from lazysketch.audit.discovery_system import DiscoveryBug
+from lazysketch.audit.distinct_model import DistinctBug
 from lazysketch.audit.finding import ALARM, MOST, Outcome, statistical_outcome
 from lazysketch.audit.level_system import LevelBug
 from lazysketch.audit.level_window_model import LevelWindowBug
@@ -33,6 +34,7 @@ from lazysketch.audit.service_suite import service_checks
 from lazysketch.audit.service_system import ServiceBug
 from lazysketch.audit.statement_checks import StatementBug
 from lazysketch.audit.suite import Check, checks_of, companion, wide_cases, widened
+from lazysketch.audit.values_model import ValuesBug
 from lazysketch.audit.window_system import WindowBug
 
 CHECKS = list(standard_checks())
@@ -63,7 +65,8 @@ def test_every_planted_bug_raises_an_alarm(control: Control) -> None:
 
 def test_every_bug_has_a_control() -> None:
     planted: list[type[Enum]] = [
-        Bug, DiscoveryBug, WindowBug, LevelBug, LevelWindowBug, StatementBug, PeopleBug, ServiceBug
+        Bug, DiscoveryBug, WindowBug, LevelBug, LevelWindowBug, StatementBug, PeopleBug,
+        DistinctBug, ValuesBug, ServiceBug,
     ]  # fmt: skip
     for bugs in planted:
         assert {bug.value for bug in bugs} <= {control.bug for control in CONTROLS}

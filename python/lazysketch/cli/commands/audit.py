@@ -34,6 +34,8 @@ AREAS: Final = (
     "hierarchies",
     "releases",
     "people",
+    "distinct",
+    "values",
     "service",
 )
 

@@ -1,0 +1,68 @@
+"""Planted bugs of counts of distinct items and of distributions of values, and their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lazysketch.audit import distinct_checks, values_checks
+from lazysketch.audit.control import Control, controls_of_model
+from lazysketch.audit.counts_system import CountsSystem
+from lazysketch.audit.distinct_model import DistinctBug, DistinctModel
+from lazysketch.audit.finding import Outcome
+from lazysketch.audit.values_model import ValuesBug, ValuesModel
+
+__all__ = ["counts_controls"]
+
+
+def counts_controls() -> Iterator[Control]:
+    """Yield the controls of both kinds.
+
+    Yields:
+        At least one per planted bug.
+    """
+    yield from _of_distinct_items()
+    yield from _of_values()
+
+
+def _of_distinct_items() -> Iterator[Control]:
+    def left(system: CountsSystem) -> Outcome:
+        return distinct_checks.distances_of_distinct(system, "zero-out")
+
+    def replaced(system: CountsSystem) -> Outcome:
+        return distinct_checks.distances_of_distinct(system, "substitution")
+
+    bugs = DistinctBug
+    moves, noise = distinct_checks.moves_of_long_streams, distinct_checks.noise_of_distinct
+    equal = distinct_checks.distinct_equals_model
+    detected: tuple[tuple[DistinctBug, str, distinct_checks.Run], ...] = (
+        (bugs.NO_MOVE, "distances of distinct items", left),
+        (bugs.NO_MOVE, "moves of bits", moves),
+        (bugs.NO_MOVE, "noise of levels of bits", noise),
+        (bugs.ONE_CHANGE, "distances of distinct items", replaced),
+        (bugs.EVENTS, "distances of distinct items", left),
+        (bugs.EVENTS, "distinct items of the model", equal),
+        (bugs.SHARED, "noise of levels of bits", noise),
+        (bugs.SKIPPED, "noise of levels of bits", noise),
+    )
+    return controls_of_model(detected, DistinctModel)
+
+
+def _of_values() -> Iterator[Control]:
+    def replaced(system: CountsSystem) -> Outcome:
+        return values_checks.distances_of_values(system, "substitution")
+
+    bugs = ValuesBug
+    trees, noise = values_checks.trees_over_bins, values_checks.noise_of_values
+    equal = values_checks.values_equal_model
+    detected: tuple[tuple[ValuesBug, str, values_checks.Run], ...] = (
+        (bugs.NO_SUBSTITUTE, "distances of values", replaced),
+        (bugs.NO_SUBSTITUTE, "trees over bins", trees),
+        (bugs.NO_SUBSTITUTE, "noise of nodes over bins", noise),
+        (bugs.TIME_ALONE, "distances of values", replaced),
+        (bugs.BINS, "noise of nodes over bins", noise),
+        (bugs.BINS, "values of the model", equal),
+        (bugs.REPEATED, "noise of nodes over bins", noise),
+        (bugs.EXACT_TOTAL, "noise of nodes over bins", noise),
+        (bugs.SKIPPED, "noise of nodes over bins", noise),
+    )
+    return controls_of_model(detected, ValuesModel)

@@ -1,0 +1,64 @@
+"""The checks of counts of distinct items and of distributions of values; about five seconds.
+
+Each has a false-alarm rate of at most 1e-7, as those of :mod:`lazysketch.audit.suite`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final, get_args
+
+from lazysketch.audit import distinct_checks, values_checks
+from lazysketch.audit.check import Check, of_library
+from lazysketch.audit.counts_system import CountsLibrary
+from lazysketch.privacy.relations import Relation
+
+__all__ = ["counts_checks"]
+
+_RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
+
+
+def counts_checks() -> Iterator[Check]:
+    """Yield the checks.
+
+    Yields:
+        Checks of the areas ``"distinct"`` and ``"values"``.
+    """
+    yield from _of_distinct_items()
+    yield from _of_values()
+
+
+def _of_distinct_items() -> Iterator[Check]:
+    library = CountsLibrary()
+
+    def named(name: str, case: str, run: distinct_checks.Run) -> Check:
+        return Check(name, "distinct", case, of_library(lambda: run(library)))
+
+    equal = distinct_checks.distinct_equals_model
+    yield named("distinct items of the model", "16 streams", equal)
+    for relation in _RELATIONS:
+        yield named(
+            "distances of distinct items",
+            f"2 levels, 4 steps, {relation}, 2 mechanisms",
+            partial(distinct_checks.distances_of_distinct, relation=relation),
+        )
+    yield named("moves of bits", "8 to 1024 leaves", distinct_checks.moves_of_long_streams)
+    yield named("noise of levels of bits", "512 counts, 16", distinct_checks.noise_of_distinct)
+
+
+def _of_values() -> Iterator[Check]:
+    library = CountsLibrary()
+
+    def named(name: str, case: str, run: values_checks.Run) -> Check:
+        return Check(name, "values", case, of_library(lambda: run(library)))
+
+    yield named("values of the model", "24 streams", values_checks.values_equal_model)
+    for relation in _RELATIONS:
+        yield named(
+            "distances of values",
+            f"8 bins, 4 steps, {relation}, 2 rows x 3 mechanisms",
+            partial(values_checks.distances_of_values, relation=relation),
+        )
+    yield named("trees over bins", "4 to 1024 bins", values_checks.trees_over_bins)
+    yield named("noise of nodes over bins", "512 tables, 16", values_checks.noise_of_values)
