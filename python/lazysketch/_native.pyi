@@ -245,6 +245,10 @@ _Fields: TypeAlias = tuple[
     TextColumn,
 ]
 
+# The numbers of texts, and the positions of the texts that are none.
+def numbers_of_texts(
+    texts: TextColumn | list[str], /
+) -> tuple[npt.NDArray[np.float64], _Numbers]: ...
 def json_elements(body: bytes) -> bytes | None: ...
 def json_rows(
     block: bytes,

@@ -13,33 +13,28 @@ from lazysketch.cli.quantities import DURATION
 from lazysketch.cli.settings import (
     DEFAULT_CELLS,
     KINDS,
-    InputSettings,
     PrivacySettings,
     ResultSettings,
     SketchSettings,
     StateSettings,
 )
-from lazysketch.sources import FORMATS, ITEM_TYPES, TIME_UNITS
 
 __all__ = [
     "PRIVACY",
     "RESULT",
     "discovering_sketch_options",
-    "files_argument",
     "gathered",
     "hash_seed_option",
-    "input_options",
     "listed_sketch_options",
+    "once_option",
     "option_with_default",
     "output_option",
     "privacy_options",
     "result_options",
     "rows_option",
-    "sample_options",
     "sketch_options",
     "state_options",
     "state_place",
-    "unweighted_input_options",
 ]
 
 Command: TypeAlias = "Callable[..., int | None]"
@@ -72,13 +67,6 @@ def gathered(settings: Callable[..., object], name: str, *options: Decorator) ->
     return decorate
 
 
-def files_argument(command: Command) -> Command:
-    """Add the inputs; the command gets them as ``files``."""
-    return click.argument(
-        "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True)
-    )(command)
-
-
 def privacy_options(command: Command) -> Command:
     """Add the options of the guarantee; the command gets them as ``privacy``."""
     return gathered(PrivacySettings, "privacy", *PRIVACY)(command)
@@ -98,21 +86,6 @@ def discovering_sketch_options(command: Command) -> Command:
     """Add the options of such a sketch with or without discovery, as ``sketch`` too."""
     width = "by predicted error, and without --domain by --share"
     return _sketch_options(width, of_people=True)(command)
-
-
-def sample_options(command: Command) -> Command:
-    """Add the options of a file that is read once; the command gets them as ``reading``."""
-    return gathered(InputSettings, "reading", *_ROW_FORMAT)(command)
-
-
-def input_options(command: Command) -> Command:
-    """Add the options of the inputs; the command gets them as ``reading``."""
-    return gathered(InputSettings, "reading", *_ROW_FORMAT, *_TIMES, *_FOLLOWING)(command)
-
-
-def unweighted_input_options(command: Command) -> Command:
-    """Add the options of inputs without weights; the command gets them as ``reading``."""
-    return gathered(InputSettings, "reading", *_FIELDS, *_ROWS, *_FOLLOWING)(command)
 
 
 def result_options(command: Command) -> Command:
@@ -175,6 +148,12 @@ output_option = option_with_default(
     type=click.Choice(("table", "csv", "json", "jsonl")),
     default="table",
     help="Output format.",
+)
+once_option = click.option(
+    "--once",
+    is_flag=True,
+    help="End as soon as something is published, with one table and no display; for a pipe "
+    "without an end.  [default: read on]",
 )
 rows_option = option_with_default(
     "-k",
@@ -303,105 +282,5 @@ _PEOPLE: Final = (
         metavar="N",
         help="With --user: count the first N people only, which bounds the memory and doubles the "
         "noise.  [default: all]",
-    ),
-)
-_FIELDS: Final = (
-    option_with_default(
-        "--format",
-        type=click.Choice(["auto", *FORMATS]),
-        default="auto",
-        help="Input format; auto detects it from file names and first rows.",
-    ),
-    click.option(
-        "--by",
-        "--field",
-        "field",
-        metavar="FIELD",
-        help="Field to count: a column, a key, a path of keys (user.id); in access logs "
-        "host, path, status, method, user, agent, referrer; in captures src, dst, sport, dport, "
-        "proto, flow, size; in syslog program, host, severity.  [default: host or src; lines: the "
-        "line]",
-    ),
-    click.option(
-        "--regex",
-        metavar="EXPRESSION",
-        help="Read rows by a regular expression; its named groups, as (?<page>[^ ]+), are the "
-        "fields.  [default: none]",
-    ),
-    click.option(
-        "--trusted-hops",
-        type=click.IntRange(min=0, max=1000),
-        metavar="N",
-        help="In nginx logs: N proxies before the server are trusted, so the client is the N-th "
-        "address from the end of X-Forwarded-For.  [default: the first address, which a client may "
-        "have written]",
-    ),
-)
-_WEIGHTS: Final = (
-    click.option(
-        "--weight",
-        metavar="FIELD",
-        help="Field with the weight of a row, an integer of at least 0; in captures size.  "
-        "[default: every row weighs 1]",
-    ),
-    click.option(
-        "--max-weight",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Clip larger weights to N; the noise is proportional to it.  "
-        "[default: none; required with --weight]",
-    ),
-)
-_ROWS: Final = (
-    click.option(
-        "--delimiter",
-        metavar="CHAR",
-        help="Column separator of CSV: a character, or tab.  [default: detected from the header]",
-    ),
-    option_with_default(
-        "--encoding",
-        default="utf-8",
-        help="Text encoding; a row that does not decode is malformed.",
-    ),
-    option_with_default(
-        "--items-type",
-        type=click.Choice(ITEM_TYPES),
-        default="str",
-        help="Type of the items in the field and in the list; int for columns of integers.",
-    ),
-    click.option(
-        "--strict",
-        is_flag=True,
-        help="Stop at the first malformed row, with status 2.  [default: count malformed rows]",
-    ),
-)
-_ROW_FORMAT: Final = (*_FIELDS, *_WEIGHTS, *_ROWS)
-_TIMES: Final = (
-    click.option(
-        "--time",
-        metavar="FIELD",
-        help="Field with the time of a row: ISO 8601 or a number since 1970, UTC without an "
-        "offset.  [default: ts in Zeek logs; known in access logs and captures]",
-    ),
-    option_with_default(
-        "--time-unit",
-        type=click.Choice(list(TIME_UNITS)),
-        default="s",
-        help="Unit of numeric times.",
-    ),
-)
-_FOLLOWING: Final = (
-    click.option(
-        "--follow",
-        is_flag=True,
-        help="Wait for more data at the end of the file, like tail -F, until Ctrl-C.  "
-        "[default: stop at the end]",
-    ),
-    click.option(
-        "--kafka-settings",
-        metavar="FILE",
-        type=click.Path(),
-        help="For kafka://HOST:PORT/TOPIC: further settings of librdkafka, NAME=VALUE in each "
-        "line.  [default: none]",
     ),
 )

@@ -146,8 +146,8 @@ class SketchSettings(PrivacySettings):
         """
         if self.chosen is not None:
             return replace(self, at_end=isinstance(self.chosen, Single))
-        stored = ends and source.part_read is not None and not reading.follow
-        return replace(self, at_end=stored and not result.early and self.horizon is None)
+        waits = waits_for_end(source, reading, result, horizon=self.horizon, ends=ends)
+        return replace(self, at_end=waits)
 
     @property
     def schedule(self) -> Schedule:
@@ -313,6 +313,19 @@ class InputSettings:
             regex=self.regex,
             trusted_hops=self.trusted_hops,
         )
+
+
+def waits_for_end(
+    source: Source,
+    reading: InputSettings,
+    result: ResultSettings,
+    *,
+    horizon: int | None,
+    ends: bool,
+) -> bool:
+    """Return whether a run publishes once, at its end: of regular files that nobody watches."""
+    stored = ends and source.part_read is not None and not reading.follow
+    return stored and not result.early and horizon is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ SHORT_HELP: Final = {
     "top": "The heaviest items of a stream, live.",
     "estimate": "The counts of a public list.",
     "distinct": "The number of different items, or people.",
+    "quantiles": "Quantiles or a histogram of a number.",
     "query": "Estimates from a release.",
     "inspect": "The parameters of releases.",
     "explain": "What an observer may conclude from releases, at most.",

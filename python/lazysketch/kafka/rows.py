@@ -100,7 +100,7 @@ def _read_text(values: Sequence[bytes | None], form: Format, selection: Selectio
         rows += text.count(b"\n")
         ends.append(rows)
     stream = ByteStream("messages", path=None, blocks=[b"".join(texts)])
-    found = ValueRows([*form.read(stream, selection)], ends)
+    found = ValueRows([*form.batches(stream, selection)], ends)
     without_value = [ends[index] - 1 for index, value in enumerate(values) if value is None]
     if without_value:
         batches = [_absent(batch, without_value, before) for before, batch in found]

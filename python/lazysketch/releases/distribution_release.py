@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from lazysketch import _native
 from lazysketch.arguments import checked_number
@@ -14,7 +14,7 @@ from lazysketch.estimation.binned import BinnedCounts
 from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
 from lazysketch.releases.release_without_items import ReleaseWithoutItems
-from lazysketch.releases.rows import QuantileRow
+from lazysketch.releases.value_rows import SHARES, QuantileRow, quantile_rows
 from lazysketch.specification.bins import Bins
 from lazysketch.specification.value_tree import ValueTree
 
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from lazysketch.releases.release_of_kind import ReleaseOfKind
     from lazysketch.specification.value_tree import ValueRows
 
-__all__ = ["SHARES", "DistributionRelease"]
-
-SHARES: Final = (0.5, 0.9, 0.99)
-"""The quantiles that are shown unless others are asked for."""
+__all__ = ["DistributionRelease"]
 
 
 class DistributionRelease(ReleaseWithoutItems):
@@ -239,11 +236,7 @@ class DistributionRelease(ReleaseWithoutItems):
 
     def _rows(self, questions: Sequence[str], *, confidence: float) -> list[QuantileRow]:
         shares = [self._share(text) for text in questions] or list(SHARES)
-        found = self.quantiles(shares, confidence=confidence)
-        return [
-            {"quantile": share, "value": one.estimate, "from": one.low, "to": one.high}
-            for share, one in zip(shares, found, strict=True)
-        ]
+        return quantile_rows(self, shares, confidence=confidence)
 
     def _share(self, text: str) -> float:
         try:

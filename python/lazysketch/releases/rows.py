@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ItemRow",
-    "QuantileRow",
     "Row",
     "as_number",
     "item_rows",
@@ -44,12 +43,6 @@ class ItemRow(TypedDict):
     complete: NotRequired[bool]
     true: NotRequired[int]
     relative_error: NotRequired[float | None]
-
-
-# A quantile of values, and the edges of bins between which it lies, which may be infinite.
-QuantileRow = TypedDict(
-    "QuantileRow", {"quantile": float, "value": float, "from": float, "to": float}
-)
 
 
 def item_rows(

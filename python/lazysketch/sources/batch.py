@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     Item: TypeAlias = str | int | bytes
     # Or an Arrow array, which mypy does not see (pyarrow is untyped here).
-    Items: TypeAlias = Sequence[Item] | TextColumn | NDArray[np.int64] | NDArray[np.uint64]
+    Items: TypeAlias = (
+        Sequence[Item] | TextColumn | NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.float64]
+    )
     Weights: TypeAlias = Sequence[int] | NDArray[np.int64]
 
 UNKNOWN_TIME = -(1 << 63)
@@ -47,7 +49,7 @@ class RowBatch:
     """Consecutive rows of an input.
 
     Args:
-        items: The items of the rows that have one, in order: text, integers or bytes,
+        items: The items of the rows that have one, in order: text, integers, floats or bytes,
             as a list, a NumPy array or an Arrow array without nulls.
         malformed: Positions of unreadable rows, counted from 0 over all rows of the
             batch, ascending.
@@ -126,6 +128,27 @@ class RowBatch:
                 return int(weights.sum())
             weights = weights.tolist()  # Python integers do not overflow
         return sum(weights)
+
+    def with_items(self, items: Items, *, others: Sequence[int]) -> RowBatch:
+        """Return the batch with other items, and further malformed rows.
+
+        Args:
+            items: One for each item of the batch, without ``others``.
+            others: Indices of the items in whose place there is none: their rows are malformed.
+        """
+        if not len(others):
+            return dataclasses.replace(self, items=items)
+        rows = np.delete(np.arange(self.rows), self.empty_rows)
+        left = np.delete(np.arange(len(rows)), others)
+        weights, users = self.weights, self.user_list
+        return dataclasses.replace(
+            self,
+            items=items,
+            malformed=sorted([*self.malformed, *rows[list(others)].tolist()]),
+            weights=None if weights is None else np.asarray(weights)[left],
+            clipped=np.flatnonzero(np.isin(left, self.clipped)).tolist(),
+            users=None if users is None else [users[index] for index in left.tolist()],
+        )
 
     def before_malformed(self) -> RowBatch:
         """Return the rows before the first malformed one."""

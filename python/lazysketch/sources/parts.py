@@ -126,7 +126,7 @@ def read_part(part: FilePart, request: Selection) -> Iterator[RowBatch]:
     if part.format:
         form = FORMATS[part.format]
         with _opened(part) as stream:
-            yield from form.read(stream, form.select(request))
+            yield from form.batches(stream, form.select(request))
     _check_unchanged(part)
 
 

@@ -223,7 +223,7 @@ class Source:
         guess = guess_shown(form, selection) if guessed and not hint else ""
         yield _Part(stream.name, read_as, None, hint, field=selection.field, guess=guess)
         if stream.reading is None:
-            for batch in form.read(stream, selection):
+            for batch in form.batches(stream, selection):
                 yield _Part(stream.name, read_as, batch)
             return
         for batch, place in _new_rows(stream, stream.reading, form, selection):
@@ -239,7 +239,7 @@ def _new_rows(
         stream.rows_skipped, left = left, 0
     if stream.path is not None and not form.grows:
         reading.saw_all(stream.path)
-    for batch in form.read(stream, selection):
+    for batch in form.batches(stream, selection):
         skipped = min(left, batch.rows)
         left -= skipped
         if skipped < batch.rows:
@@ -300,7 +300,8 @@ def open_source(
         delimiter: The delimiter of a CSV file: one ASCII character, or "tab". By default
             the first of ``, tab ; |`` with which the header contains the field.
         item_type: "str" or "int" to accept items of this type only: a column of another
-            type is an error, a JSON value of another type is malformed. By default all.
+            type is an error, a JSON value of another type is malformed. By default all. "float"
+            for items that are numbers, also if they are written as text: all else is malformed.
         strict: Whether to stop at the first malformed row.
         times: Whether batches have the times of their rows (captures always do).
         time: The field that holds the time: a column, a key or a path of keys; implies
@@ -407,7 +408,7 @@ def _check_people(paths: tuple[str | Path, ...], request: Selection, *, form: st
             found = find_format(form, request, stream=stream)
             if found.needs_field and not request.field:
                 raise missing_field(found, stream=stream)
-            next(iter(found.read(stream, found.select(request))), None)
+            next(found.batches(stream, found.select(request)), None)
 
 
 def _check_follow(paths: tuple[str | Path, ...]) -> None:

@@ -131,7 +131,8 @@ mod _native {
     use super::store::Store;
     #[pymodule_export]
     use super::text::{
-        access_log_items, access_log_people, access_log_times, json_elements, json_rows, line_items,
+        access_log_items, access_log_people, access_log_times, json_elements, json_rows,
+        line_items, numbers_of_texts,
     };
     #[pymodule_export]
     use super::text_column::TextColumn;

@@ -2,7 +2,7 @@
 
 use crate::errors::ArgumentValueError;
 use crate::text_column::TextColumn;
-use lazysketch_text::{Field, ParsedRows, RowsOfPeople, Wanted};
+use lazysketch_text::{Field, ParsedNumbers, ParsedRows, RowsOfPeople, Wanted};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -104,6 +104,7 @@ pub(crate) fn json_rows<'py>(
     let mut wanted = match item_type {
         Some("str") => Wanted::new(field).text_only(),
         Some("int") => Wanted::new(field).integers_only(),
+        Some("float") => Wanted::new(field).numbers_as_written(),
         _ => Wanted::new(field),
     };
     if let Some(weight) = weight {
@@ -134,6 +135,23 @@ pub(crate) fn json_rows<'py>(
 pub(crate) fn json_elements<'py>(py: Python<'py>, body: &[u8]) -> Option<Bound<'py, PyBytes>> {
     let rows = py.detach(|| lazysketch_text::json_elements(body))?;
     Some(PyBytes::new(py, &rows))
+}
+
+/// Return the numbers of texts, and the positions of the texts that are none.
+#[pyfunction]
+#[pyo3(signature = (texts, /))]
+pub(crate) fn numbers_of_texts<'py>(
+    py: Python<'py>,
+    texts: &Bound<'py, PyAny>,
+) -> PyResult<(Numbers<'py, f64>, Numbers<'py>)> {
+    let found = if let Ok(column) = texts.cast::<TextColumn>() {
+        let column = column.get();
+        py.detach(|| ParsedNumbers::of(column.iter()))
+    } else {
+        let listed: Vec<String> = texts.extract()?;
+        ParsedNumbers::of(listed.iter().map(String::as_bytes))
+    };
+    Ok((numbers(py, found.numbers), numbers(py, found.others)))
 }
 
 fn columns(py: Python<'_>, rows: ParsedRows) -> (TextColumn, Numbers<'_>) {

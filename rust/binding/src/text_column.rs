@@ -46,6 +46,13 @@ impl TextColumn {
         self.data.buffers()[1].as_slice()
     }
 
+    /// The bytes of each text.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let bytes = self.bytes();
+        let ends = self.offsets().windows(2);
+        ends.map(move |ends| &bytes[ends[0] as usize..ends[1] as usize])
+    }
+
     fn text<'py>(&self, py: Python<'py>, ends: &[i64]) -> Bound<'py, PyString> {
         let text = &self.bytes()[ends[0] as usize..ends[1] as usize];
         PyString::new(py, &String::from_utf8_lossy(text)) // as both readers promise, UTF-8

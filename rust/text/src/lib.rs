@@ -12,7 +12,7 @@
 //! | block -> rows | `lines` |
 //! | row -> value | `access_log`, `json`, `fields` |
 //! | values -> columns | `columns` |
-//! | item -> names | `hierarchy` |
+//! | item -> names, number | `hierarchy`, `numbers` |
 //!
 //! Rows are cut only next to ASCII bytes, so the items are UTF-8 too.
 //!
@@ -35,6 +35,7 @@ mod fields;
 mod hierarchy;
 mod json;
 mod lines;
+mod numbers;
 
 pub use access_log::{Field, access_log, access_log_of_people, access_log_times};
 pub use columns::{LONGEST_ITEM, ParsedRows, RowsOfPeople, Texts};
@@ -42,6 +43,7 @@ pub use fields::{DelimitedReader, FieldColumns, FieldError, FieldReader, Roles};
 pub use fields::{log_fields, pattern_groups};
 pub use hierarchy::{Hierarchy, Named, NamesOfItems, SplitError, TextNames};
 pub use json::{Objects, RowKind, Wanted, json_elements, json_rows};
+pub use numbers::ParsedNumbers;
 
 /// Return each row without its terminator as an item; an empty row is malformed.
 pub fn lines(block: &[u8]) -> ParsedRows {

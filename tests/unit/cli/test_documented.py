@@ -135,6 +135,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "networks.txt").write_text("".join(f"{host}\n" for host in hosts))
     (folder / "events.txt").write_text("login\nlogout\nlogin\n" * 300)
     (folder / "items.txt").write_text("login\nlogout\nbuy\n")
+    times = "".join(f"/{number % 7},{1.5 ** (number % 19):.2f}\n" for number in range(2_000))
+    (folder / "latency.csv").write_text("page,ms\n" + times)
     (folder / "sample.txt").write_text("login\nlogout\nlogin\nbuy\n" * 300)
     (folder / "domains.txt").write_text("example.com\nexample.org\n")
     (folder / "dns.log").write_text(ZEEK + "".join(f"1.5\t{h}\texample.com\n" for h in hosts * 50))

@@ -6,27 +6,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lazysketch.cli.distinct_options import distinct_options
+from lazysketch.cli.input_options import files_argument, unweighted_input_options
 from lazysketch.cli.ledger_options import ledger_options
-from lazysketch.cli.options import (
-    files_argument,
-    result_options,
-    unweighted_input_options,
-)
+from lazysketch.cli.options import result_options
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
-from lazysketch.cli.run.distinct_items import DistinctItems
 from lazysketch.cli.run.result_checks import check_interval, check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import open_inputs
+from lazysketch.cli.run.statistic import Statistic
+from lazysketch.cli.statistic_options import distinct_options
 
 if TYPE_CHECKING:
-    from lazysketch.cli.distinct_options import DistinctSettings
     from lazysketch.cli.settings import (
         InputSettings,
         LedgerSettings,
         ResultSettings,
     )
+    from lazysketch.cli.statistic_options import DistinctSettings
 
 
 @click.command()
@@ -66,7 +63,7 @@ def distinct(
     charging = Charging(charged)
     charging.check()
     source = open_inputs(reading, files, times=False, user=None, state=None)
-    target = DistinctItems(counting.create(source, reading, result))
+    target = Statistic(counting.published_for(source, reading, result).create())
     return count(
         source,
         target,

@@ -7,14 +7,9 @@ from typing import Final
 
 import click
 
+from lazysketch.cli.input_options import files_argument, input_options
 from lazysketch.cli.ledger_options import ledger_options
-from lazysketch.cli.options import (
-    files_argument,
-    input_options,
-    listed_sketch_options,
-    result_options,
-    state_options,
-)
+from lazysketch.cli.options import listed_sketch_options, result_options, state_options
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.files import read_public_list

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lazysketch.cli.options import (
-    gathered,
-    option_with_default,
-    output_option,
-    privacy_options,
-    sample_options,
-)
+from lazysketch.cli.input_options import sample_options
+from lazysketch.cli.options import gathered, option_with_default, output_option, privacy_options
 from lazysketch.cli.quantities import BYTES, DURATION, RATE, SHARE, STEPS
 from lazysketch.cli.settings import KINDS, InputSettings, PrivacySettings
 from lazysketch.cli.view.output import Report, write

@@ -11,13 +11,13 @@ import click
 from click.core import ParameterSource
 
 from lazysketch.arguments import shown
+from lazysketch.cli.input_options import files_argument, input_options
 from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import (
     RESULT,
     discovering_sketch_options,
-    files_argument,
     gathered,
-    input_options,
+    once_option,
     option_with_default,
     rows_option,
     state_options,
@@ -145,12 +145,7 @@ _DISPLAY: Final = (
         help="Time between refreshes, such as 500ms, 2s or 1min.  "
         "[default: 250ms on a terminal, 1s with --json]",
     ),
-    click.option(
-        "--once",
-        is_flag=True,
-        help="End as soon as something is published, with one table and no display; for a pipe "
-        "without an end.  [default: read on]",
-    ),
+    once_option,
     click.option(
         "--json",
         "json_stream",

@@ -12,33 +12,25 @@ import sys
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from lazysketch.cli.run import files
 from lazysketch.cli.run.exit_status import FAILED
-from lazysketch.cli.run.finishing import (
-    SAVE_EVERY,
-    Finishing,
-    Step,
-    as_state,
-)
+from lazysketch.cli.run.finishing import SAVE_EVERY, Finishing, Step, as_state
 from lazysketch.cli.run.history import History
 from lazysketch.cli.run.once import Once
 from lazysketch.cli.run.people import advice_on_names, refusals
 from lazysketch.cli.run.result_checks import check_replaced
 from lazysketch.cli.run.signals import end_as_ctrl_c
 from lazysketch.cli.run.state import Commits
+from lazysketch.cli.run.statistic import Statistic
 from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.run.windows import WindowedItems
 from lazysketch.cli.view import plot
 from lazysketch.cli.view.json_stream import JsonStream
 from lazysketch.cli.view.output import tell
 from lazysketch.cli.view.report import is_published
-from lazysketch.errors import (
-    HorizonError,
-    LazySketchError,
-    StoreError,
-)
+from lazysketch.errors import HorizonError, LazySketchError, StoreError
 from lazysketch.releases.periodic import PeriodicSaves
 from lazysketch.releases.release import Release
 from lazysketch.sources import feed
@@ -52,7 +44,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.run.people import Refusing
     from lazysketch.cli.run.signals import Signals
     from lazysketch.cli.run.state import State
-    from lazysketch.cli.run.targets import Target
+    from lazysketch.cli.run.targets import Target, TargetOfItems
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import Moment
@@ -318,6 +310,7 @@ class _Run:
             part_read=lambda: self._source.part_read,
             end=end_as_ctrl_c,
             rows_are_typed=STANDARD_INPUT in map(str, self._source.paths),
+            has_items=not isinstance(self._target, Statistic),
         )
         if self._target.waits_for_end:
             return progress(reading)
@@ -329,7 +322,8 @@ class _Run:
         # Only runs that count items have a plot.
         releases = [kept for kept in (*earlier, moment.release) if isinstance(kept, Release)]
         if plot.is_page(str(self._result.plot)):
-            return self._target.page(report, releases, of=self._source.name)
+            target = cast("TargetOfItems", self._target)  # the only ones whose verbs have --plot
+            return target.page(report, releases, of=self._source.name)
         return plot.draw(
             str(self._result.plot),
             report,

@@ -37,7 +37,7 @@ class Once(Background):
     def _run(self) -> None:
         while not self._ended.wait(_EVERY):
             moment = self._moment()
-            if moment is not None and any(row["above_noise"] for row in moment.rows):
+            if moment is not None and any(row.get("above_noise", True) for row in moment.rows):
                 self.ended = True
                 self._end()
                 return

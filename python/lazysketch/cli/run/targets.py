@@ -83,11 +83,15 @@ class Target(Protocol):
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
         """Return the rows of a moment with their parameters, guarantee and notes."""
 
-    def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
-        """Return the page of a report, with the counts of its items in these releases."""
-
     def close(self) -> None:
         """Destroy the private state."""
+
+
+class TargetOfItems(Target, Protocol):
+    """A table of items, of which a run may make a page."""
+
+    def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
+        """Return the page of a report, with the counts of its items in these releases."""
 
 
 class TakesRows(Protocol):
@@ -279,7 +283,7 @@ class DiscoveredItems:
             guarantee=[moment.guarantee],
             notes=[
                 final_outcome(heavy, most=self._most, advises=self._advises),
-                *truncated_items(moment.rows),
+                *truncated_items(moment.item_rows),
             ],
             inputs=inputs,
             length_known=length_known,

@@ -41,6 +41,7 @@ class Controls:
         filter: The text that shown items contain, "" for all.
         is_typing: Whether keys go into the filter.
         shows_help: Whether the help is shown.
+        has_items: Whether there are items to sort and to filter.
     """
 
     end: Callable[[], object]
@@ -49,6 +50,7 @@ class Controls:
     filter: str = ""
     is_typing: bool = False
     shows_help: bool = False
+    has_items: bool = True
 
     def press(self, key: str) -> None:
         """Take a key."""
@@ -60,9 +62,9 @@ class Controls:
             self.end()
         elif key == " ":
             self.paused = not self.paused
-        elif key == "s":
+        elif key == "s" and self.has_items:
             self.order = ORDERS[(ORDERS.index(self.order) + 1) % len(ORDERS)]
-        elif key == "/":
+        elif key == "/" and self.has_items:
             self.is_typing, self.shows_help = True, False
         elif key == _ESCAPE:
             self.filter, self.shows_help = "", False
@@ -99,6 +101,8 @@ class Controls:
         if self.is_typing:
             return f"filter: {self.filter}_   (Enter keeps it, Escape drops it)"
         held = "space goes on" if self.paused else "space holds"
+        if not self.has_items:
+            return f"q ends  {held}  ? help"
         kept = f"/ filter: {self.filter}" if self.filter else "/ filters"
         return f"q ends  {held}  s sorts by {self._next}  {kept}  ? help"
 

@@ -39,7 +39,7 @@ class Courses:
             return
         self._steps.append(step)
         self._estimates.append(
-            {row["item"]: row["estimate"] for row in moment.rows if row.get("complete", True)}
+            {row["item"]: row["estimate"] for row in moment.item_rows if row.get("complete", True)}
         )
         if len(self._steps) > _MOST:
             self._steps, self._estimates = self._steps[::2], self._estimates[::2]

@@ -21,7 +21,7 @@ from rich.text import Text
 from lazysketch.cli.view.controls import HELP, Controls
 from lazysketch.cli.view.courses import Courses
 from lazysketch.cli.view.keys import opened_keys
-from lazysketch.cli.view.live_table import heading, live_table
+from lazysketch.cli.view.live_table import heading, live_table, table_of_values
 from lazysketch.cli.view.pace import pace
 from lazysketch.cli.view.screen import EVERY, shown_screen, terminal_console
 from lazysketch.cli.view.trends import Trends
@@ -53,6 +53,7 @@ class Reading:
         part_read: Returns the fraction of the input that has been read, or None for a pipe.
         end: Ends the run as Ctrl-C does.
         rows_are_typed: Whether standard input is an input.
+        has_items: Whether there are items to sort and to filter.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Reading:
     part_read: Callable[[], float | None]
     end: Callable[[], object]
     rows_are_typed: bool = False
+    has_items: bool = True
 
 
 def live(
@@ -102,7 +104,7 @@ def _shown(
     every: float,
     console: Console,
 ) -> Iterator[None]:
-    controls = Controls(reading.end)
+    controls = Controls(reading.end, has_items=reading.has_items)
     with opened_keys(rows_are_typed=reading.rows_are_typed) as keys:
         table = None if moment is None else _Table(moment, every=every, controls=controls)
         frames = _Frames(reading, table, controls=controls, has_keys=keys is not None)
@@ -166,15 +168,15 @@ class _Table:
             self.latest = _Shown(moment, [None] * len(moment.rows))
             return
         self._courses.keep(moment)
-        self.latest = _Shown(moment, self._trends_of(moment), self._courses.of(moment.rows))
+        self.latest = _Shown(moment, self._trends_of(moment), self._courses.of(moment.item_rows))
 
     def _trends_of(self, moment: Moment) -> list[float | None]:
         """Return the trend of each row; a truncated item has none, nor has a number."""
         if not isinstance(moment.release, Release):
             return [None] * len(moment.rows)
-        items = [row["item"] for row in moment.rows if row.get("complete", True)]
+        items = [row["item"] for row in moment.item_rows if row.get("complete", True)]
         by_item = dict(zip(items, self._trends.of(moment.release, items), strict=True))
-        return [by_item.get(row["item"]) for row in moment.rows]
+        return [by_item.get(row["item"]) for row in moment.item_rows]
 
 
 class _Frames:
@@ -241,12 +243,17 @@ class _Frames:
         shown = self._table.latest
         if shown is None:
             return Group(Text("one row is one step; nothing is published yet", style="dim"), *keys)
-        rows, trends = self._controls.chosen(shown.moment.rows, shown.trends)
+        head = [Text(line) for line in shown.moment.waiting]
+        foot = [Text(f"{shown.moment.guarantee}; one row is one step", style="dim"), *keys]
+        if not shown.moment.item_rows:
+            found = shown.moment.rows
+            return table_of_values(found, head=head, foot=foot, console=console, height=room)
+        rows, trends = self._controls.chosen(shown.moment.item_rows, shown.trends)
         return live_table(
             rows,
             trends,
-            head=[Text(line) for line in shown.moment.waiting],
-            foot=[Text(f"{shown.moment.guarantee}; one row is one step", style="dim"), *keys],
+            head=head,
+            foot=foot,
             console=console,
             height=room,
             courses=shown.courses,

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from lazysketch.cli.view.courses import sparkline
 from lazysketch.cli.view.output import visible
-from lazysketch.cli.view.table import can_show_blocks, interval_bar, shown
+from lazysketch.cli.view.table import can_show_blocks, fitting_table, interval_bar, shown
 from lazysketch.cli.view.trends import RECENT
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    from lazysketch.releases.rows import ItemRow
+    from lazysketch.releases.rows import ItemRow, Row
 
-__all__ = ["heading", "live_table", "trend_text"]
+__all__ = ["heading", "live_table", "table_of_values", "trend_text"]
 
 _GAP: Final = 2  # between columns
 _BAR: Final = "bar"
@@ -103,6 +103,35 @@ def live_table(
     if hidden > 0:
         parts.append(Text(f"{len(rows) - room:,} more rows", style="dim"))
     return Group(*parts, *foot)
+
+
+def table_of_values(
+    rows: Sequence[Row],
+    *,
+    head: Sequence[Text],
+    foot: Sequence[Text],
+    console: Console,
+    height: int,
+) -> RenderableType:
+    """Return the table of rows that are not of items, such as quantiles.
+
+    Args:
+        rows: The rows of a report; none before something is published.
+        head: Lines above the table.
+        foot: Lines below it.
+        console: The terminal that the table has to fit into.
+        height: The lines that it may take.
+    """
+    if not rows:
+        return Group(*head, *foot)
+    around = sum(len(line.wrap(console, console.width)) for line in (*head, *foot))
+    room = max(height - around - 2, 1)  # two lines for the titles
+    hidden = len(rows) - room
+    if hidden > 0:
+        room = max(room - 1, 1)  # one line for the number of hidden rows
+    table = fitting_table(rows[:room], console=console, fold=True)
+    more = [Text(f"{len(rows) - room:,} more rows", style="dim")] if hidden > 0 else []
+    return Group(*head, table, *more, *foot)
 
 
 def trend_text(ratio: float | None, *, blocks: bool) -> Text:

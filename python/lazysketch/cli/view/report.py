@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -42,10 +42,16 @@ class Moment:
     """
 
     release: AnyRelease
-    rows: list[ItemRow]
+    rows: Sequence[Row]
     waiting: list[str]
     guarantee: str
     progress: str | None = None
+
+    @property
+    def item_rows(self) -> list[ItemRow]:
+        """The rows, if they are of items; none if they are of a number, or of values."""
+        of_items = bool(self.rows) and "item" in self.rows[0]
+        return cast("list[ItemRow]", list(self.rows)) if of_items else []
 
 
 def heaviest(release: Release, items: Sequence[str] | Sequence[int], *, most: int) -> list[ItemRow]:
@@ -72,6 +78,8 @@ def report(
     inputs: Mapping[str, object] | None = None,
     length_known: bool = False,
     advises: bool = True,
+    ends: tuple[str, str] | None = None,
+    each: str | None = None,
 ) -> Report:
     """Return rows together with the parameters and the guarantee of their release.
 
@@ -84,6 +92,8 @@ def report(
         inputs: The description of the inputs in JSON.
         length_known: Whether the length of the stream is known, as a horizon for the next period.
         advises: Whether the notes say which options would help in the next period.
+        ends: The keys of the ends of an interval; those of the kind if None.
+        each: What has an interval of its own; that of the kind if None.
     """
     lag = _lag(release, length_known=length_known, advises=advises)
     own = _distinguishable(rows), _large_delta(release), lag
@@ -92,11 +102,13 @@ def report(
     simultaneous = any("rank" in row for row in rows)
     promised = list(guarantees(release) if guarantee is None else guarantee)
     words = release._words
-    caption = interval_caption(simultaneous=simultaneous, each=words.each)
+    ends = words.ends if ends is None else ends
+    each = words.each if each is None else each
+    caption = interval_caption(simultaneous=simultaneous, each=each)
     lines = [
         f"{steps_of(release.step)} of {of}; {release._shape}; {publication(release)}",
         *promised,
-        *([f"{'-'.join(words.ends)}: {caption}, at this step"] if rows else []),
+        *([f"{'-'.join(ends)}: {caption}, at this step"] if rows else []),
         *all_notes,
     ]
     described = {

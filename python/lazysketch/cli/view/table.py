@@ -229,7 +229,12 @@ _TEXTS: Final = (
     *("item", "part", "sketch", "relation", "schedule"),
     *("verdict", "check", "system", "case", "observed"),
 )
-_TITLES: Final = {"relative_error": "error", "noise_deviation_max": "noise"}
+_TITLES: Final = {
+    "at_least": "at least",
+    "at_most": "at most",
+    "relative_error": "error",
+    "noise_deviation_max": "noise",
+}
 _SHORT_ID: Final = 8  # hex digits that distinguish the parts of a release; JSON and CSV have all
 _SHOWN: Final[Mapping[str, Callable[[object], str]]] = {
     "estimate": _count,
@@ -249,4 +254,7 @@ _SHOWN: Final[Mapping[str, Callable[[object], str]]] = {
     "value": lambda value: f"{_number(value):,.6g}",
     "from": lambda value: f"{_number(value):,.6g}",
     "to": lambda value: f"{_number(value):,.6g}",
+    "below": _percent,
+    "at_least": _percent,
+    "at_most": _percent,
 }

@@ -21,6 +21,7 @@ from lazysketch.arguments import shown
 from lazysketch.errors import SourceError
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.arrow_times import check_time_type, times_of_column
+from lazysketch.sources.formats.numbers import NUMBERS
 from lazysketch.sources.formats.selection import names_shown, type_shown
 from lazysketch.sources.limits import LONGEST_ITEM
 
@@ -63,7 +64,7 @@ def batch_of_columns(
     """
     people = None if users is None else _people(users)
     instants = None if times is None else times_of_column(times, unit=selection.time_unit)
-    items, valid = _readable(items)
+    items, valid = _real(items) if selection.item_type == NUMBERS else _readable(items)
     if weights is None:
         return _batch(items, None, valid, selection, times=instants, people=people)
     values = weights.fill_null(0).to_numpy(zero_copy_only=False)
@@ -83,6 +84,14 @@ def _readable(items: pa.Array) -> tuple[pa.Array, NDArray[np.bool_] | None]:
     if not _is_valid_text(items):
         valid = _both(valid, _decodable(items))
     return items, _both(valid, short_values(items, longest=LONGEST_ITEM))
+
+
+def _real(items: pa.Array) -> tuple[pa.Array, NDArray[np.bool_] | None]:
+    """Return numbers as floats, and which rows have one; NaN counts as missing."""
+    if pa.types.is_dictionary(items.type):
+        items = items.dictionary_decode()
+    items = items.cast(pa.float64(), safe=False)
+    return items, _mask(pc.fill_null(pc.invert(pc.is_nan(items)), fill_value=False))
 
 
 def _people(users: pa.Array) -> _People:
@@ -119,17 +128,20 @@ def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: st
     if pa.types.is_dictionary(item):
         item = item.value_type
     kind = _kind_of(item)
-    if kind is None:
+    if selection.item_type == NUMBERS:
+        if not (pa.types.is_integer(item) or _is_real(item)):
+            raise SourceError(f"{name}: expected numbers in field {field}, got {type_shown(item)}")
+    elif kind is None:
         raise SourceError(
             f"{name}: expected text, bytes or integers in field {field}, got {type_shown(item)}"
         )
-    if kind == "bytes" and selection.item_type is not None:
+    elif kind == "bytes" and selection.item_type is not None:
         raise SourceError(
             f"{name}: expected items of type {selection.item_type} in field "
             f"{field}, got {item}: bytes are counted in Python only (item_type=None); "
             "otherwise convert the column to text"
         )
-    if selection.item_type not in (None, kind):
+    elif selection.item_type not in (None, kind):
         raise SourceError(
             f"{name}: expected items of type {selection.item_type} in field "
             f"{field}, got {item}: write --items-type {kind} "
@@ -150,6 +162,10 @@ def _check_user_type(user: pa.DataType, *, field: str, name: str) -> None:
             f"{name}: expected text or integers in field {shown(field)} for the user, "
             f"got {type_shown(user)}"
         )
+
+
+def _is_real(item: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(item) or pa.types.is_decimal(item))
 
 
 def _kind_of(item: pa.DataType) -> str | None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lazysketch._native import pattern_groups
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.sources.formats.numbers import NUMBERS, with_numbers
 from lazysketch.sources.formats.selection import Head, Reader, Selection
+
+if TYPE_CHECKING:
+    from lazysketch.sources.batch import RowBatch
+    from lazysketch.sources.io.byte_stream import ByteStream
 
 __all__ = ["ITEM_TYPES", "REGEX", "Format"]
 
@@ -64,6 +70,16 @@ class Format:
                 "complete, got True"
             )
 
+    def batches(self, stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
+        """Yield the rows of an input, with items of the type that is selected.
+
+        Args:
+            stream: The bytes of the input, from their beginning.
+            selection: The result of :meth:`select`.
+        """
+        batches = self.read(stream, selection)
+        return map(with_numbers, batches) if selection.item_type == NUMBERS else batches
+
     @property
     def needs_field(self) -> bool:
         """True if the name of a field has to be given."""
@@ -94,7 +110,7 @@ class Format:
         field = self._field(request)
         of_integers = field in self.integer_fields
         types = ("int",) if of_integers else self.item_types
-        if request.item_type not in (None, *types):
+        if request.item_type not in (None, *types, NUMBERS):
             format_ = (
                 f"for field {shown(field)} of format {self.name!r}" if of_integers else format_
             )

@@ -1,7 +1,8 @@
 """JSON lines: each line is an object; the field is a key of it, or a path of keys.
 
 ``user.id`` is the key of that name if the object has it, or else ``id`` within ``user``.
-Text and integers are items; "1" and 1 are different items. A row is malformed if it is
+Text and integers are items; "1" and 1 are different items. Where numbers are asked for, both are
+numbers, and so are those with a fraction. A row is malformed if it is
 not one object, if the field is missing, null or of another type, if the weight is not an
 integer of at least 0, or if the person is neither text nor an integer. "1" and 1 are one
 person. A time is text or a number, read from its written digits: a float could not hold
@@ -31,6 +32,7 @@ import numpy as np
 
 from lazysketch._native import json_rows
 from lazysketch.sources.batch import RowBatch
+from lazysketch.sources.formats.numbers import NUMBERS
 from lazysketch.sources.formats.timestamps import times_of_text, times_of_texts
 from lazysketch.sources.io.text_blocks import row_blocks
 from lazysketch.sources.limits import LONGEST_ITEM
@@ -317,6 +319,8 @@ def _written(time: object) -> str:
 def _item_reader(selection: Selection) -> Callable[[_Object], Item | None]:
     find = _finder(selection.field)
     assert find is not None, "the format requires a field"  # noqa: S101
+    if selection.item_type == NUMBERS:
+        return lambda value: _number_written(find(value))
     take_text = selection.item_type in (None, "str")
     take_integers = selection.item_type in (None, "int")
 
@@ -328,6 +332,18 @@ def _item_reader(selection: Selection) -> Callable[[_Object], Item | None]:
         return item if type(item) is int and take_integers else None
 
     return item_of
+
+
+def _number_written(value: object) -> str | None:
+    """Return a number, or text that may be one, as text."""
+    if type(value) is str or type(value) is _Digits:
+        return str(value) if _is_text(value) else None
+    if type(value) is not int and type(value) is not float:  # a bool is no number
+        return None
+    try:
+        return repr(float(value))
+    except OverflowError:
+        return "inf" if value > 0 else "-inf"
 
 
 def _user_reader(selection: Selection) -> Callable[[_Object], str | None] | None:

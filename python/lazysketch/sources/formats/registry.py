@@ -25,6 +25,7 @@ from lazysketch.sources.formats.described_rows import reader_of
 from lazysketch.sources.formats.format import ITEM_TYPES, REGEX, Format
 from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_json_lines
 from lazysketch.sources.formats.lines import looks_like_lines, read_lines
+from lazysketch.sources.formats.numbers import NUMBERS
 from lazysketch.sources.formats.pcap import read_capture
 from lazysketch.sources.formats.selection import DELIMITERS, Head, Reader, Selection, names_of
 from lazysketch.sources.formats.unread_formats import advice_on_lines, refuse_unread
@@ -173,9 +174,10 @@ FORMATS: dict[str, Format] = {
 
 def check_format(name: str, selection: Selection, *, follow: bool) -> None:
     """Raise an error unless the format is known and supports the selection."""
-    if selection.item_type not in (None, *ITEM_TYPES):
+    types = (*ITEM_TYPES, NUMBERS)
+    if selection.item_type not in (None, *types):
         raise ArgumentValueError(
-            f"item_type: expected one of {', '.join(ITEM_TYPES)}, got {shown(selection.item_type)}"
+            f"item_type: expected one of {', '.join(types)}, got {shown(selection.item_type)}"
         )
     if selection.regex is not None and name not in (AUTO, REGEX):
         raise ArgumentTypeError(f"regex: expected none with format {shown(name)}, got one")

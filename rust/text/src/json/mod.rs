@@ -56,6 +56,7 @@ pub struct Wanted {
     user: Option<Path>,
     take_text: bool,
     take_integers: bool,
+    numbers_as_written: bool,
 }
 
 /// Columns of the extracted fields.
@@ -92,6 +93,7 @@ impl Wanted {
             user: None,
             take_text: true,
             take_integers: true,
+            numbers_as_written: false,
         }
     }
 
@@ -122,6 +124,12 @@ impl Wanted {
     /// Accept only integers as items.
     pub fn integers_only(mut self) -> Self {
         self.take_text = false;
+        self
+    }
+
+    /// Return numbers as text, as they are written: for items that are read as real numbers.
+    pub fn numbers_as_written(mut self) -> Self {
+        self.numbers_as_written = true;
         self
     }
 }
@@ -195,6 +203,9 @@ impl Wanted {
             b'"' => {
                 let text = text(value)?;
                 (self.take_text && text.len() <= LONGEST_ITEM).then_some(Item::Text(text))
+            }
+            b'-' | b'0'..=b'9' if self.numbers_as_written => {
+                (value.len() <= LONGEST_ITEM).then_some(Item::Text(value.into()))
             }
             b'-' | b'0'..=b'9' if self.take_integers && !is_real(value) => {
                 Some(match value.parse() {

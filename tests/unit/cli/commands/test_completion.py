@@ -31,6 +31,7 @@ def test_the_script_is_valid_for_the_shell(capsys: pytest.CaptureFixture[str], s
                 *(
                     "top",
                     "distinct",
+                    "quantiles",
                     "estimate",
                     "serve",
                     "state",

@@ -1,0 +1,134 @@
+"""One statistic of a stream as the target of a run: a number of distinct items, a distribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from lazysketch.cli.view.guarantees import guarantees
+from lazysketch.cli.view.report import CONFIDENCE, Moment, report
+from lazysketch.specification.schedules import Single
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lazysketch.cli.view.output import Report, Row
+    from lazysketch.privacy.accounting import Privacy
+    from lazysketch.privacy.composable import Composable
+    from lazysketch.releases.any_release import AnyRelease
+    from lazysketch.specification.schedules import Schedule
+
+__all__ = ["Shown", "Statistic"]
+
+
+class _Counted(Protocol):
+    """What a live statistic is, here and in a state."""
+
+    @property
+    def privacy(self) -> Privacy: ...
+
+    @property
+    def schedule(self) -> Schedule: ...
+
+    def tick(self, steps: int = 1) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def release(self) -> AnyRelease: ...
+
+    def close(self) -> None: ...
+
+    def update_many(self, values: object, /) -> None: ...
+
+    def update_rows(self, values: object, /, *, empty_rows: object) -> None: ...
+
+
+class Shown(Protocol):
+    """What is shown of a release."""
+
+    @property
+    def ends(self) -> tuple[str, str] | None:
+        """The keys of the ends of an interval; None for those of the kind."""
+
+    @property
+    def each(self) -> str | None:
+        """What has an interval of its own; None for that of the kind."""
+
+    def rows(self, release: AnyRelease) -> Sequence[Row]:
+        """Return the rows."""
+
+
+class Answers:
+    """The rows that a query of the release without a question has."""
+
+    ends = None
+    each = None
+
+    def rows(self, release: AnyRelease) -> Sequence[Row]:
+        """Return the rows."""
+        return release._rows((), confidence=CONFIDENCE)
+
+
+class Statistic:
+    """A statistic of a stream.
+
+    Args:
+        counted: Counts what it is of.
+        shown: What is shown of it; what a query shows if None.
+    """
+
+    candidates = 1
+    people = None
+
+    def __init__(self, counted: _Counted, shown: Shown | None = None) -> None:
+        self._counted = counted
+        self._shown: Shown = Answers() if shown is None else shown
+        self.spends: Composable = counted.privacy
+        self.waits_for_end = counted.schedule == Single()
+        self.tick = counted.tick
+        self.release = counted.release
+        self.close = counted.close
+        self._end: Callable[[], None] | None = counted.finish
+
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
+        """Take a step for each event."""
+        del weights, user  # there are none
+        self._counted.update_many(items)
+
+    def update_rows(
+        self, items: object, weights: object = None, *, empty_rows: object, user: object = None
+    ) -> None:
+        """Take a step for each row; empty rows have no event."""
+        del weights, user  # there are none
+        self._counted.update_rows(items, empty_rows=empty_rows)
+
+    def moment(self) -> Moment:
+        """Return the public state."""
+        release = self.release()
+        return Moment(
+            release=release,
+            rows=self._shown.rows(release) if release.step else [],
+            waiting=[],
+            guarantee=guarantees(release)[0],
+        )
+
+    def finish(self) -> Moment:
+        """Publish everything pending, and return the public state at the end."""
+        if self._end is not None:
+            self._end()
+        return self.moment()
+
+    def hold_back(self) -> None:
+        """From now on publish nothing more."""
+        self._end = None
+
+    def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
+        """Return the rows of a moment with the parameters and the guarantee of its release."""
+        return report(
+            moment.release,
+            moment.rows,
+            of=of,
+            inputs=inputs,
+            length_known=length_known,
+            ends=self._shown.ends,
+            each=self._shown.each,
+        )

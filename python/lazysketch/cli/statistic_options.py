@@ -1,0 +1,280 @@
+"""The options of one statistic of a stream: distinct items, or a distribution of values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from lazysketch import Bins, DistinctCount, Distribution
+from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_with_default
+from lazysketch.cli.settings import GuaranteeSettings, waits_for_end
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.specification.distinct_spec import DEFAULT_BITS, DEFAULT_LEVELS, distinct_spec
+from lazysketch.specification.distribution_spec import distribution_spec
+from lazysketch.specification.schedules import Punctual, Single
+from lazysketch.specification.value_tree import MOST_BINS
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from lazysketch.cli.options import Command
+    from lazysketch.cli.settings import InputSettings, ResultSettings
+    from lazysketch.sources import Source
+    from lazysketch.specification.schedules import Schedule
+    from lazysketch.specification.table_spec import TableSpec
+
+__all__ = [
+    "BINS",
+    "DistinctSettings",
+    "DistributionSettings",
+    "distinct_options",
+    "distribution_options",
+    "shares_of",
+]
+
+_FEWEST_BINS: Final = 3
+_DEFAULT_BINS: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticSettings(GuaranteeSettings):
+    """The parameters that all statistics have."""
+
+    horizon: int | None
+    at_end: bool = field(default=False, kw_only=True)
+    chosen: Schedule | None = field(default=None, kw_only=True)
+
+    def published_for(
+        self,
+        source: Source,
+        reading: InputSettings,
+        result: ResultSettings,
+        *,
+        ends: bool = True,
+    ) -> Self:
+        """Return these settings with the time of publication that fits a run.
+
+        Regular files are published once, at the end, which has the least noise, unless something of
+        the result is wanted earlier.
+
+        Args:
+            source: The inputs.
+            reading: How they are read.
+            result: What shall be seen, and when.
+            ends: Whether the stream ends with the run, so that nothing is counted afterwards.
+        """
+        if self.chosen is not None:
+            return replace(self, at_end=isinstance(self.chosen, Single))
+        waits = waits_for_end(source, reading, result, horizon=self.horizon, ends=ends)
+        return replace(self, at_end=waits)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The publication schedule."""
+        if self.chosen is not None:
+            return self.chosen
+        return Single() if self.at_end else Punctual(horizon=self.horizon)
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctSettings(StatisticSettings):
+    """The parameters of a count of distinct items."""
+
+    bits: int
+    levels: int
+    hash_seed: int | None
+
+    @property
+    def spec(self) -> TableSpec:
+        """The checked description of the count."""
+        return distinct_spec(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            bits=self.bits,
+            levels=self.levels,
+            hash_seed=self.hash_seed,
+            schedule=self.schedule,
+        )
+
+    def create(self) -> DistinctCount:
+        """Return a fresh count."""
+        return DistinctCount.from_spec(self.spec)
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionSettings(StatisticSettings):
+    """The parameters of a distribution of values."""
+
+    low: float | None
+    high: float | None
+    bins: int
+    scale: str
+    edges: str | None
+    max_events_per_user: int
+
+    def check(self) -> None:
+        """Raise unless there are bins, before anything is read; the errors name the options."""
+        _ = self.public_bins
+
+    @property
+    def public_bins(self) -> Bins:
+        """The bins.
+
+        Raises:
+            ArgumentTypeError: Neither a range nor edges, or both.
+            ArgumentValueError: A value outside its range.
+        """
+        if self.edges is not None:
+            if self.low is not None or self.high is not None:
+                raise ArgumentTypeError("--edges: expected no --low and --high, got both")
+            return Bins(_numbers("--edges", self.edges))
+        if self.low is None or self.high is None:
+            option = "--low" if self.low is None else "--high"
+            raise ArgumentTypeError(
+                f"{option}: expected the {'lowest' if self.low is None else 'highest'} value to "
+                "tell apart, from public knowledge and not from the data (or --edges), got none"
+            )
+        if not _FEWEST_BINS <= self.bins <= MOST_BINS:
+            raise ArgumentValueError(
+                f"bins: expected an integer from {_FEWEST_BINS} to {MOST_BINS:,}, got {self.bins:,}"
+            )
+        if self.scale == "log" and not self.low > 0.0:
+            raise ArgumentValueError(
+                "low: expected a number above 0 with --scale log, such as the shortest time that "
+                f"is measured (values below it count together), got {self.low:g}"
+            )
+        made = Bins.logarithmic if self.scale == "log" else Bins.linear
+        return made(self.low, self.high, number=self.bins - 2)
+
+    @property
+    def spec(self) -> TableSpec:
+        """The checked description of the distribution."""
+        return distribution_spec(
+            bins=self.public_bins,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            max_events_per_user=self.max_events_per_user,
+            schedule=self.schedule,
+        )
+
+    def create(self) -> Distribution:
+        """Return a fresh distribution."""
+        return Distribution.from_spec(self.spec)
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    """Return numbers between commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ArgumentValueError(
+            f"{option}: expected numbers between commas, such as 0.5,1,5, got others"
+        ) from None
+
+
+def shares_of(option: str, text: str) -> tuple[float, ...]:
+    """Return shares between commas.
+
+    Args:
+        option: The option in messages.
+        text: Its value.
+
+    Raises:
+        ArgumentValueError: Something else.
+    """
+    shares = _numbers(option, text)
+    if not all(0.0 < share < 1.0 for share in shares):
+        bad = next(share for share in shares if not 0.0 < share < 1.0)
+        percent = f"; for {bad:g} % write {bad / 100:g}" if 1.0 < bad < 100.0 else ""
+        shown = f"{bad:g}" if math.isfinite(bad) else "another"
+        raise ArgumentValueError(
+            f"{option}: expected shares above 0 and below 1, got {shown}{percent}"
+        )
+    return tuple(shares)
+
+
+def distinct_options(command: Command) -> Command:
+    """Add the options of a count of distinct items; the command gets them as ``counting``."""
+    return gathered(DistinctSettings, "counting", *_DISTINCT)(command)
+
+
+def distribution_options(command: Command) -> Command:
+    """Add the options of a distribution of values; the command gets them as ``counting``."""
+    return gathered(DistributionSettings, "counting", *BINS, *_DISTRIBUTION)(command)
+
+
+_horizon_option: Final = partial(
+    click.option,
+    "--horizon",
+    type=int,
+    metavar="STEPS",
+    help="Longest possible stream, if known; reduces the noise.  [default: unlimited]",
+)
+_DISTINCT: Final = (
+    *PRIVACY[:2],
+    option_with_default(
+        "--relation",
+        type=click.Choice(["substitution", "zero-out"]),
+        default="substitution",
+        help="Neighbouring streams have the events of another item in place of all events of one "
+        "(substitution), or empty steps (zero-out), which has half the noise.",
+    ),
+    _horizon_option(),
+    option_with_default(
+        "--bits",
+        type=int,
+        default=DEFAULT_BITS,
+        help="Bits of each sampling level, a power of two; the error is about 0.9 / sqrt(bits).",
+    ),
+    option_with_default(
+        "--levels",
+        type=int,
+        default=DEFAULT_LEVELS,
+        help="Sampling levels; numbers up to bits * 4^levels can be told apart.",
+    ),
+    hash_seed_option("counts of one stream that are compared share it"),
+)
+BINS: Final = (
+    click.option(
+        "--low",
+        type=float,
+        metavar="VALUE",
+        help="Lowest value to tell apart; those below count together. Not to be read off the data.",
+    ),
+    click.option(
+        "--high",
+        type=float,
+        metavar="VALUE",
+        help="Highest value to tell apart; those from it on count together. Likewise.",
+    ),
+    option_with_default(
+        "--bins",
+        type=int,
+        default=_DEFAULT_BINS,
+        metavar="N",
+        help="Bins, with the one below and the one above; best a power of two.",
+    ),
+    option_with_default(
+        "--scale",
+        type=click.Choice(["linear", "log"]),
+        default="linear",
+        help="Bins of one width (linear), or whose ends have one ratio (log), as for times.",
+    ),
+    click.option(
+        "--edges",
+        metavar="LIST",
+        help="Ends of bins in place of --low and --high: numbers that rise, between commas.  "
+        "[default: none]",
+    ),
+)
+_DISTRIBUTION: Final = (
+    *PRIVACY[:3],
+    _horizon_option(),
+    PRIVACY[3],
+)
