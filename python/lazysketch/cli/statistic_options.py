@@ -245,13 +245,15 @@ BINS: Final = (
         "--low",
         type=float,
         metavar="VALUE",
-        help="Lowest value to tell apart; those below count together. Not to be read off the data.",
+        help="Lowest value to tell apart; those below count together. Never read it off the data.  "
+        "[default: none; required without --edges]",
     ),
     click.option(
         "--high",
         type=float,
         metavar="VALUE",
-        help="Highest value to tell apart; those from it on count together. Likewise.",
+        help="Highest value to tell apart; those from it on count together. Likewise.  "
+        "[default: none; required without --edges]",
     ),
     option_with_default(
         "--bins",

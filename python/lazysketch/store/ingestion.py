@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from lazysketch import _native
     from lazysketch.store.calls import Call
     from lazysketch.store.stored_changes import Changes
+    from lazysketch.store.stored_distinct import StoredDistinct
+    from lazysketch.store.stored_distribution import StoredDistribution
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
     from lazysketch.store.stored_objects import (
         StoredCounters,
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     Stored: TypeAlias = (
         StoredSketch
         | StoredCounters
+        | StoredDistinct
+        | StoredDistribution
         | StoredHitters
         | StoredHierarchy
         | StoredWindows

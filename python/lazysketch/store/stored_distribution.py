@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.store.stored_changes import reads_after_commit
 from lazysketch.store.stored_held_table import StoredHeldTable
@@ -19,19 +20,21 @@ class StoredDistribution(StoredHeldTable, Distribution):
 
     def update(self, value: float) -> None:
         """Take one step with a value, as the method without a store."""
-        self._change("update_many", self._logged([value]))
+        self._change("update_many", self._batches([value]))
 
     def update_many(self, values: object) -> None:
         """Take one step for each of many values, as the method without a store."""
-        self._change("update_many", self._logged(values))
+        self._change("update_many", self._batches(values))
 
     def update_rows(self, values: object, *, empty_rows: object) -> None:
         """Take one step for each of many rows, as the method without a store."""
-        self._change("update_rows", self._logged(values), empty_rows=empty_rows)
+        self._change("update_rows", self._batches(values), empty_rows=empty_rows)
 
     def update_batch(self, values: object) -> None:
         """Take one step with any number of values, as the method without a store."""
-        self._change("update_batch", self._logged(values))
+        self._change("update_batch", self._batches(values))
 
-    def _logged(self, values: object) -> list[_native.LoggedEvents]:
-        return self._batches(self._bins_of(values))
+    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
+        if column is not None:
+            raise ArgumentTypeError("column: expected none for values, got one")
+        return super()._batches(self._bins_of(items))

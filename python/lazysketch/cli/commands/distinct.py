@@ -8,13 +8,9 @@ import click
 
 from lazysketch.cli.input_options import files_argument, unweighted_input_options
 from lazysketch.cli.ledger_options import ledger_options
-from lazysketch.cli.options import result_options
-from lazysketch.cli.run.charging import Charging
-from lazysketch.cli.run.controller import count
-from lazysketch.cli.run.result_checks import check_interval, check_result
-from lazysketch.cli.run.signals import Signals
-from lazysketch.cli.run.starting import open_inputs
-from lazysketch.cli.run.statistic import Statistic
+from lazysketch.cli.options import result_options, state_options
+from lazysketch.cli.run.state_definition import DISTINCT
+from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.statistic_options import distinct_options
 
 if TYPE_CHECKING:
@@ -22,6 +18,7 @@ if TYPE_CHECKING:
         InputSettings,
         LedgerSettings,
         ResultSettings,
+        StateSettings,
     )
     from lazysketch.cli.statistic_options import DistinctSettings
 
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
 @unweighted_input_options
 @ledger_options
 @result_options
+@state_options
 @distinct_options
 @click.pass_context
 def distinct(
@@ -41,6 +39,7 @@ def distinct(
     charged: LedgerSettings,
     result: ResultSettings,
     counting: DistinctSettings,
+    kept: StateSettings,
 ) -> int:
     """Count how many different items a stream has: addresses, users, products.
 
@@ -57,19 +56,13 @@ def distinct(
     --ledger adds up all runs. The guarantee covers neither the messages on standard error
     (malformed rows, events/s) nor a guessed format.
     """
-    if result.save_every is not None:
-        check_interval("save_every", result.save_every)
-    check_result(result)
-    charging = Charging(charged)
-    charging.check()
-    source = open_inputs(reading, files, times=False, user=None, state=None)
-    target = Statistic(counting.published_for(source, reading, result).create())
-    return count(
-        source,
-        target,
-        signals=context.ensure_object(Signals),
+    return run_of_statistic(
+        context,
+        files,
+        counting,
+        counted=DISTINCT,
         reading=reading,
-        horizon=counting.horizon,
+        charged=charged,
         result=result,
-        charging=charging,
+        kept=kept,
     )

@@ -9,22 +9,25 @@ import click
 
 from lazysketch.cli.input_options import files_argument, number_input_options
 from lazysketch.cli.ledger_options import ledger_options
-from lazysketch.cli.options import gathered, once_option, option_with_default, result_options
-from lazysketch.cli.run.charging import Charging
-from lazysketch.cli.run.controller import count
-from lazysketch.cli.run.result_checks import check_result
-from lazysketch.cli.run.signals import Signals
-from lazysketch.cli.run.starting import open_inputs
-from lazysketch.cli.run.statistic import Statistic
+from lazysketch.cli.options import (
+    gathered,
+    once_option,
+    option_with_default,
+    result_options,
+    state_options,
+)
+from lazysketch.cli.run.state_definition import VALUES
+from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.statistic_options import distribution_options, shares_of
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.releases.value_rows import SHARES, histogram_rows, quantile_rows, share_rows
+from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch import DistributionRelease
-    from lazysketch.cli.settings import InputSettings, LedgerSettings, ResultSettings
+    from lazysketch.cli.settings import InputSettings, LedgerSettings, ResultSettings, StateSettings
     from lazysketch.cli.statistic_options import DistributionSettings
     from lazysketch.releases.any_release import AnyRelease
     from lazysketch.releases.rows import Row
@@ -101,6 +104,7 @@ _SHOWN: Final = (
 @ledger_options
 @once_option
 @result_options
+@state_options
 @distribution_options
 @gathered(ShownValues, "showing", *_SHOWN)
 @click.pass_context
@@ -113,6 +117,7 @@ def quantiles(
     result: ResultSettings,
     counting: DistributionSettings,
     showing: ShownValues,
+    kept: StateSettings,
 ) -> int:
     """Show how a number is distributed: latencies, sizes, ages, prices.
 
@@ -132,19 +137,17 @@ def quantiles(
     neither the messages on standard error (rows without a number, events/s) nor a guessed
     format.
     """
-    counting.check()
     showing.check()
-    check_result(result)
-    charging = Charging(charged)
-    charging.check()
-    source = open_inputs(reading, files, times=False, user=None, state=None)
-    target = Statistic(counting.published_for(source, reading, result).create(), showing)
-    return count(
-        source,
-        target,
-        signals=context.ensure_object(Signals),
+    if kept.state is None or not is_store(kept.state):
+        counting.check()  # before a state is made; the first run with one has chosen the bins
+    return run_of_statistic(
+        context,
+        files,
+        counting,
+        counted=VALUES,
         reading=reading,
-        horizon=counting.horizon,
+        charged=charged,
         result=result,
-        charging=charging,
+        kept=kept,
+        shown=showing,
     )

@@ -10,6 +10,7 @@ import click
 
 from lazysketch.cli.options import output_option, state_place
 from lazysketch.cli.run.state import OBJECT, State
+from lazysketch.cli.run.state_definition import IN_WORDS, LISTED
 from lazysketch.cli.run.state_keys import key_of, new_key, opened
 from lazysketch.cli.view.output import Report, tell, write
 from lazysketch.errors import ArgumentValueError
@@ -44,7 +45,7 @@ def state(
     new_key: str | None,
     output: str,
 ) -> None:
-    """Show what top and estimate keep in the directory of --state, or serve in its part store.
+    """Show what the verbs keep in the directory of --state, or serve in its part store.
 
     Shown are the guarantee, the steps and the files with their rows, of a service its streams,
     never a count of an item. The state must not be in use.
@@ -108,13 +109,14 @@ def _shown(kept: State) -> Report:
     lines = [f"{kept.folder}: {size:,} bytes on the disk"]
     if stored is not None and definition is not None:
         release, spent = stored.release(), kept.store.spent
-        what = "items of a list" if definition.listed else "discovered items"
+        what = IN_WORDS[definition.counted]
         end = "ended by --finish" if release.finished else "goes on"
         lines += [f"{release.step:,} steps, {what}; the stream {end}", str(spent)]
         summary |= {
             "steps": release.step,
             "finished": release.finished,
-            "listed": definition.listed,
+            "listed": definition.counted == LISTED,
+            "counted": definition.counted,
             "options": dict(definition.options),
             "privacy": dataclasses.asdict(stored.privacy),
             "eras": len(spent.parts),

@@ -22,7 +22,7 @@ from lazysketch.cli.run.once import Once
 from lazysketch.cli.run.people import advice_on_names, refusals
 from lazysketch.cli.run.result_checks import check_replaced
 from lazysketch.cli.run.signals import end_as_ctrl_c
-from lazysketch.cli.run.state import Commits
+from lazysketch.cli.run.state_commits import Commits
 from lazysketch.cli.run.statistic import Statistic
 from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.run.windows import WindowedItems

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lazysketch.cli.run.state import Counting
+from lazysketch.cli.run.statistic import Statistic
 from lazysketch.cli.run.targets import DiscoveredItems, ListedItems
 from lazysketch.cli.run.topics import check_no_topics, is_topic, open_topic_inputs
 from lazysketch.cli.view.output import tell
@@ -13,11 +13,13 @@ from lazysketch.sources.io.byte_stream import size_of
 
 if TYPE_CHECKING:
     from lazysketch.cli.run.state import State
+    from lazysketch.cli.run.statistic import Shown
     from lazysketch.cli.settings import DiscoverySettings, InputSettings, SketchSettings
+    from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
     from lazysketch.cli.view.report import RowsOf
     from lazysketch.sources import Source
 
-__all__ = ["discovered_target", "listed_target", "open_inputs"]
+__all__ = ["discovered_target", "listed_target", "open_inputs", "statistic_target"]
 
 
 def open_inputs(
@@ -67,6 +69,8 @@ def listed_target(
     )
     if state is None:
         return listed(sketch.create(max_weight=source.max_weight))
+    from lazysketch.cli.run.state_counting import Counting  # late: few runs have a state
+
     stored = state.sketch(sketch, reading, max_weight=source.max_weight)
     return listed(stored, counting=Counting(state, stored, source))
 
@@ -84,6 +88,25 @@ def discovered_target(
     if state is None:
         heavy = sketch.discover(discovery, max_weight=source.max_weight)
         return DiscoveredItems(heavy, most=most, asked=sketch)
+    from lazysketch.cli.run.state_counting import Counting  # late: few runs have a state
+
     stored = state.hitters(sketch, discovery, reading, max_weight=source.max_weight)
     counting = Counting(state, stored, source)
     return DiscoveredItems(stored, most=most, asked=sketch, counting=counting)
+
+
+def statistic_target(
+    settings: DistinctSettings | DistributionSettings,
+    source: Source,
+    reading: InputSettings,
+    *,
+    shown: Shown | None = None,
+    state: State | None,
+) -> Statistic:
+    """Return a statistic of the stream, counted by a fresh object or by that of the state."""
+    if state is None:
+        return Statistic(settings.create(), shown)
+    from lazysketch.cli.run.state_counting import Counting  # late: few runs have a state
+
+    stored = state.statistic(settings, reading)
+    return Statistic(stored, shown, counting=Counting(state, stored, source))

@@ -11,19 +11,26 @@ import dataclasses
 import secrets
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from click.core import ParameterSource
 
 from lazysketch.arguments import shown
 from lazysketch.cli.run.state_definition import (
+    DISCOVERED,
+    DISTINCT,
+    IN_WORDS,
+    LISTED,
     OF_DISCOVERY,
     OF_INPUT,
     OF_SKETCH,
     OPEN,
+    OPTIONS_OF,
+    VALUES,
     Definition,
 )
 from lazysketch.cli.settings import DiscoverySettings, SketchSettings
+from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import (
     ArgumentTypeError,
@@ -35,25 +42,33 @@ from lazysketch.errors import (
 from lazysketch.sources.io.positions import Positions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     import click
     from typing_extensions import Self
 
+    from lazysketch.cli.run.state_counting import Kept
     from lazysketch.cli.settings import InputSettings, StateSettings
-    from lazysketch.sources import Source
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import Store
+    from lazysketch.store.stored_distinct import StoredDistinct
+    from lazysketch.store.stored_distribution import StoredDistribution
     from lazysketch.store.stored_objects import StoredHitters, StoredSketch
 
-__all__ = ["COMMIT_SECONDS", "Commits", "Counting", "State"]
+__all__ = ["State"]
 
-COMMIT_SECONDS: Final = 1.0
 OBJECT: Final = "items"
 _NOTE: Final = "command line"
 
-Settings = TypeVar("Settings", "SketchSettings", "DiscoverySettings", "InputSettings")
+Settings = TypeVar(
+    "Settings",
+    "SketchSettings",
+    "DiscoverySettings",
+    "InputSettings",
+    "DistinctSettings",
+    "DistributionSettings",
+)
 
 
 class State:
@@ -137,7 +152,10 @@ class State:
 
     def check_listed(self, *, listed: bool, option: str) -> None:
         """Raise unless the items come from where they came from in the first run."""
-        if self.definition is None or self.definition.listed == listed:
+        if self.definition is None:
+            return
+        self.check_counted(LISTED, DISCOVERED)
+        if self.definition.counted == (LISTED if listed else DISCOVERED):
             return
         if listed:
             raise ArgumentValueError(
@@ -146,6 +164,15 @@ class State:
         raise ArgumentTypeError(
             f"{option}: expected a public list, as in the first run with {self.folder}, got none"
         )
+
+    def check_counted(self, *counted: str) -> None:
+        """Raise ArgumentValueError unless the first run has counted one of these."""
+        if self.definition is not None and self.definition.counted not in counted:
+            wanted = " or ".join(IN_WORDS[one] for one in counted)
+            raise ArgumentValueError(
+                f"--state: expected one with {wanted}, got {self.folder}, which has "
+                f"{IN_WORDS[self.definition.counted]}; use another directory"
+            )
 
     def defined(self, settings: Settings, context: click.Context) -> Settings:
         """Return settings with the values of the first run where none is given now.
@@ -158,7 +185,7 @@ class State:
         known = self.definition.options
         fields = {field.name for field in dataclasses.fields(settings)}
         changed: dict[str, Any] = {}
-        for name, option in {**OF_SKETCH, **OF_DISCOVERY, **OF_INPUT}.items():
+        for name, option in {**OPTIONS_OF[self.definition.counted], **OF_INPUT}.items():
             if name not in fields or name not in known:
                 continue
             given = context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
@@ -205,7 +232,7 @@ class State:
     ) -> StoredSketch:
         """Return the sketch of a list, new or as it was left."""
         spec = settings.spec(max_weight=max_weight)
-        self._define(spec, settings, None, reading)
+        self._define(spec, LISTED, _pinned(settings, spec), reading)
         return self._made(lambda: self.store.sketch(OBJECT, spec))
 
     def hitters(
@@ -221,19 +248,40 @@ class State:
         found = spec.discovery
         epoch = discovery.discovery_epoch if found is None else found.epoch
         discovery = dataclasses.replace(discovery, discovery_epoch=epoch)
-        self._define(spec.table, settings, discovery, reading)
+        options = _pinned(settings, spec.table) | _values(discovery, OF_DISCOVERY)
+        self._define(spec.table, DISCOVERED, options, reading)
         return self._made(lambda: self.store.heavy_hitters(OBJECT, spec))
 
-    def kept(self) -> StoredSketch | StoredHitters | None:
+    def statistic(
+        self, settings: DistinctSettings | DistributionSettings, reading: InputSettings
+    ) -> StoredDistinct | StoredDistribution:
+        """Return the statistic, new or as it was left."""
+        spec = settings.spec
+        counted = DISTINCT if isinstance(settings, DistinctSettings) else VALUES
+        self._define(spec, counted, _values(settings, OPTIONS_OF[counted]), reading)
+        if counted == DISTINCT:
+            return self._made(lambda: self.store.distinct(OBJECT, spec))
+        return self._made(lambda: self.store.distribution(OBJECT, spec))
+
+    def kept(self) -> Kept | None:
         """Return the object as it was left; None in the first run."""
         if self.definition is None or OBJECT not in self.store.names:
             return None
         known: dict[str, Any] = dict(self.definition.options)
+        statistic = {DISTINCT: DistinctSettings, VALUES: DistributionSettings}.get(
+            self.definition.counted
+        )
+        if statistic is not None:
+            options = {name: known[name] for name in OPTIONS_OF[self.definition.counted]}
+            spec = statistic(**options, chosen=self.definition.chosen).spec
+            if self.definition.counted == DISTINCT:
+                return self._made(lambda: self.store.distinct(OBJECT, spec))
+            return self._made(lambda: self.store.distribution(OBJECT, spec))
         settings = SketchSettings(
             **{name: known[name] for name in OF_SKETCH}, chosen=self.definition.chosen
         )
         most = known["max_weight"] or 1
-        if self.definition.listed:
+        if self.definition.counted == LISTED:
             sketch = settings.spec(max_weight=most)
             return self._made(lambda: self.store.sketch(OBJECT, sketch))
         discovery = DiscoverySettings(**{name: known[name] for name in OF_DISCOVERY})
@@ -243,23 +291,16 @@ class State:
     def _define(
         self,
         table: TableSpec,
-        settings: SketchSettings,
-        discovery: DiscoverySettings | None,
+        counted: str,
+        options: dict[str, object],
         reading: InputSettings,
     ) -> None:
         """Keep what the first run defines, before the object is made."""
         if self.definition is not None:
             return
-        pinned = dataclasses.replace(settings, width=table.width)
-        if (bound := table.person_bound) is not None:
-            pinned = dataclasses.replace(pinned, cells=bound.cells, per_cell=bound.events)
-        options = {name: getattr(pinned, name) for name in OF_SKETCH}
-        options |= {name: getattr(reading, name) for name in OF_INPUT}
-        if discovery is not None:
-            options |= {name: getattr(discovery, name) for name in OF_DISCOVERY}
         self.definition = Definition(
-            listed=discovery is None,
-            options=options,
+            counted=counted,
+            options=options | _values(reading, OF_INPUT),
             schedule=table.schedule.specification,
             secret=self._secret,
         )
@@ -285,118 +326,19 @@ class State:
         return stored
 
 
-Made = TypeVar("Made", "StoredSketch", "StoredHitters")
+Made = TypeVar("Made", "StoredSketch", "StoredHitters", "StoredDistinct", "StoredDistribution")
 
 
-class Counting:
-    """Counts the batches of a source into an object of a store, each with its position.
-
-    Args:
-        state: Where the object is kept.
-        stored: The object.
-        source: Where the batches come from.
-    """
-
-    def __init__(self, state: State, stored: StoredSketch | StoredHitters, source: Source) -> None:
-        self.tick = stored.tick
-        self._store = state.store
-        self._stored = stored
-        self._source = source
-
-    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
-        """Count a batch of the source without an empty row."""
-        rows = len(cast("list[object]", items))
-        self._count(items, weights, empty_rows=None, user=user, rows=rows)
-
-    def update_rows(
-        self, items: object, weights: object = None, *, empty_rows: object, user: object = None
-    ) -> None:
-        """Count a batch of the source."""
-        rows = len(cast("list[object]", items)) + len(cast("list[int]", empty_rows))
-        self._count(items, weights, empty_rows=empty_rows, user=user, rows=rows)
-
-    def close(self) -> None:
-        """Close the state; a failure is known from its last commit."""
-        with suppress(LazySketchError):
-            self._store.close()
-
-    def _count(
-        self, items: object, weights: object, *, empty_rows: object, user: object, rows: int
-    ) -> None:
-        place = self._source.place
-        if place is None:  # of a pipe
-            if empty_rows is None:
-                self._stored.update_many(items, weights, user=user)
-            else:
-                self._stored.update_rows(items, weights, empty_rows=empty_rows, user=user)
-            return
-        position = place.after(rows)
-        self._store.ingest(
-            place.source,
-            position.rows,
-            items,
-            into=self._stored,
-            weights=weights,
-            empty_rows=empty_rows,
-            user=user,
-            note=position.to_text(),
-            durable=False,
-        )
+def _pinned(settings: SketchSettings, table: TableSpec) -> dict[str, object]:
+    """Return the options of a sketch, with what was chosen for the first run."""
+    pinned = dataclasses.replace(settings, width=table.width)
+    if (bound := table.person_bound) is not None:
+        pinned = dataclasses.replace(pinned, cells=bound.cells, per_cell=bound.events)
+    return _values(pinned, OF_SKETCH)
 
 
-class Commits:
-    """Commits at regular times, also while the input is silent.
-
-    Args:
-        store: What is committed.
-        end: Ends the run after a failure; called from the thread.
-    """
-
-    def __init__(self, store: Store, *, end: Callable[[], object]) -> None:
-        self.failure: LazySketchError | None = None
-        self._store = store
-        self._end = end
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="lazysketch commits", daemon=True)
-
-    def start(self) -> None:
-        """Begin to commit."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Commit once more, and no more afterwards.
-
-        Raises:
-            LazySketchError: A commit that failed, this one or an earlier one.
-        """
-        self._done.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-        if self.failure is None:
-            try:
-                self._store.commit()
-            except LazySketchError as failure:
-                self.failed(failure)
-        if self.failure is not None:
-            raise self.failure
-
-    def failed(self, failure: LazySketchError) -> None:
-        """Keep the first failure, which has the reason; later ones say only that there was one.
-
-        Args:
-            failure: What a change or a commit raised.
-        """
-        if self.failure is None:
-            self.failure = failure
-
-    def _run(self) -> None:
-        while not self._done.wait(COMMIT_SECONDS):
-            try:
-                self._store.commit()
-            except LazySketchError as failure:  # raised where the run ends
-                self.failed(failure)
-                self._end()
-                return
+def _values(settings: object, options: Mapping[str, str]) -> dict[str, object]:
+    return {name: getattr(settings, name) for name in options}
 
 
 def _value(value: object) -> str:

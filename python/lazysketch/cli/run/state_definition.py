@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch.errors import StoreError
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
@@ -17,14 +17,25 @@ if TYPE_CHECKING:
 
     from lazysketch.specification.schedules import Schedule
 
-__all__ = ["OF_DISCOVERY", "OF_INPUT", "OF_SKETCH", "OPEN", "Definition"]
+__all__ = [
+    "DISCOVERED",
+    "DISTINCT",
+    "IN_WORDS",
+    "LISTED",
+    "OF_DISCOVERY",
+    "OF_INPUT",
+    "OF_SKETCH",
+    "OPEN",
+    "OPTIONS_OF",
+    "VALUES",
+    "Definition",
+]
 
 _VERSION: Final = 2
 LINES: Final = "lines"  # the format whose row is one item
 _SCHEDULES: Final[dict[str, Callable[..., Schedule]]] = {
     "round robin": RoundRobin,
     "geometric": lambda growth, rounds: Geometric(tuple(growth), rounds),
-    "punctual": Punctual,
     "batch": Batch,
     "single": Single,
 }
@@ -57,6 +68,41 @@ OF_DISCOVERY: Final = {
     "discovery_epoch": "--names-every",
     "memory": "--memory",
 }
+_OF_STATISTIC: Final = {
+    "epsilon": "--epsilon",
+    "delta": "--delta",
+    "relation": "--relation",
+    "horizon": "--horizon",
+}
+OF_DISTINCT: Final = {
+    **_OF_STATISTIC,
+    "bits": "--bits",
+    "levels": "--levels",
+    "hash_seed": "--hash-seed",
+}
+OF_VALUES: Final = {
+    **_OF_STATISTIC,
+    "low": "--low",
+    "high": "--high",
+    "bins": "--bins",
+    "scale": "--scale",
+    "edges": "--edges",
+    "max_events_per_user": "--max-events-per-user",
+}
+# What is counted, and the options that define it.
+LISTED, DISCOVERED, DISTINCT, VALUES = "listed", "discovered", "distinct", "values"
+OPTIONS_OF: Final[Mapping[str, Mapping[str, str]]] = {
+    LISTED: OF_SKETCH,
+    DISCOVERED: {**OF_SKETCH, **OF_DISCOVERY},
+    DISTINCT: OF_DISTINCT,
+    VALUES: OF_VALUES,
+}
+IN_WORDS: Final[Mapping[str, str]] = {
+    LISTED: "items of a list",
+    DISCOVERED: "discovered items",
+    DISTINCT: "a number of distinct items",
+    VALUES: "a distribution of values",
+}
 OF_INPUT: Final = {
     "format": "--format",
     "field": "--field",
@@ -76,13 +122,13 @@ class Definition:
     """What the first run of a state has defined for all later ones.
 
     Args:
-        listed: Whether the items are those of a public list.
+        counted: What is counted, one of ``LISTED``, ``DISCOVERED``, ``DISTINCT`` and ``VALUES``.
         options: The values of the options that define what is counted, by parameter.
         schedule: The specification of the schedule.
         secret: The key of the digests of positions.
     """
 
-    listed: bool
+    counted: str
     options: Mapping[str, object]
     schedule: tuple[object, ...]
     secret: bytes
@@ -90,6 +136,8 @@ class Definition:
     def to_text(self) -> str:
         """Return the definition as text."""
         fields = {"version": _VERSION, **dataclasses.asdict(self), "secret": self.secret.hex()}
+        if self.counted in (LISTED, DISCOVERED):  # as earlier versions, which know no others
+            fields["listed"] = fields.pop("counted") == LISTED
         return json.dumps(fields)
 
     @classmethod
@@ -103,8 +151,12 @@ class Definition:
             fields: dict[str, Any] = json.loads(text)
             if fields.pop("version") != _VERSION:
                 raise ValueError
+            if "listed" in fields:
+                fields["counted"] = LISTED if fields.pop("listed") else DISCOVERED
             fields["schedule"] = tuple(fields["schedule"])
             fields["options"] = {**dict.fromkeys(_OF_PEOPLE | _OF_ROWS), **fields["options"]}
+            if fields["counted"] not in OPTIONS_OF:
+                raise ValueError
             return cls(**{**fields, "secret": bytes.fromhex(fields["secret"])})
         except (KeyError, TypeError, ValueError):
             raise StoreError(
@@ -131,4 +183,6 @@ class Definition:
     def chosen(self) -> Schedule:
         """The schedule."""
         name, *arguments = self.schedule
+        if name == "punctual":  # its specification does not tell a horizon from none
+            return Punctual(horizon=cast("int | None", self.options["horizon"]))
         return _SCHEDULES[str(name)](*arguments)

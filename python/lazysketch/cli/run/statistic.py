@@ -11,6 +11,7 @@ from lazysketch.specification.schedules import Single
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lazysketch.cli.run.targets import TakesRows
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.privacy.accounting import Privacy
     from lazysketch.privacy.composable import Composable
@@ -74,20 +75,29 @@ class Statistic:
     Args:
         counted: Counts what it is of.
         shown: What is shown of it; what a query shows if None.
+        counting: What counts the rows; ``counted`` if None.
     """
 
     candidates = 1
     people = None
 
-    def __init__(self, counted: _Counted, shown: Shown | None = None) -> None:
-        self._counted = counted
+    def __init__(
+        self,
+        counted: _Counted,
+        shown: Shown | None = None,
+        *,
+        counting: TakesRows | None = None,
+    ) -> None:
+        taking: TakesRows | _Counted = counted if counting is None else counting
+        self._counted = taking
         self._shown: Shown = Answers() if shown is None else shown
         self.spends: Composable = counted.privacy
         self.waits_for_end = counted.schedule == Single()
-        self.tick = counted.tick
+        self.tick = taking.tick
         self.release = counted.release
-        self.close = counted.close
+        self.close = taking.close
         self._end: Callable[[], None] | None = counted.finish
+        self._advises = counting is None  # the first run of a state has chosen all options
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Take a step for each event."""
@@ -129,6 +139,7 @@ class Statistic:
             of=of,
             inputs=inputs,
             length_known=length_known,
+            advises=self._advises,
             ends=self._shown.ends,
             each=self._shown.each,
         )

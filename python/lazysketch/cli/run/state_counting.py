@@ -1,0 +1,87 @@
+"""The batches of a run, counted into the object of its state."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from lazysketch.errors import LazySketchError
+from lazysketch.store.stored_distinct import StoredDistinct
+from lazysketch.store.stored_distribution import StoredDistribution
+
+if TYPE_CHECKING:
+    from lazysketch.cli.run.state import State
+    from lazysketch.sources import Source
+    from lazysketch.store.stored_objects import StoredHitters, StoredSketch
+
+    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution
+    Kept: TypeAlias = StoredSketch | StoredHitters | StoredStatistic
+
+__all__ = ["Counting"]
+
+
+class Counting:
+    """Counts the batches of a source into an object of a store, each with its position.
+
+    Args:
+        state: Where the object is kept.
+        stored: The object.
+        source: Where the batches come from.
+    """
+
+    def __init__(self, state: State, stored: Kept, source: Source) -> None:
+        self.tick = stored.tick
+        self._store = state.store
+        self._stored = stored
+        self._source = source
+
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
+        """Count a batch of the source without an empty row."""
+        rows = len(cast("list[object]", items))
+        self._count(items, weights, empty_rows=None, user=user, rows=rows)
+
+    def update_rows(
+        self, items: object, weights: object = None, *, empty_rows: object, user: object = None
+    ) -> None:
+        """Count a batch of the source."""
+        rows = len(cast("list[object]", items)) + len(cast("list[int]", empty_rows))
+        self._count(items, weights, empty_rows=empty_rows, user=user, rows=rows)
+
+    def close(self) -> None:
+        """Close the state; a failure is known from its last commit."""
+        with suppress(LazySketchError):
+            self._store.close()
+
+    def _count(
+        self, items: object, weights: object, *, empty_rows: object, user: object, rows: int
+    ) -> None:
+        place = self._source.place
+        if place is None:  # of a pipe
+            self._count_of_pipe(items, weights, empty_rows=empty_rows, user=user)
+            return
+        position = place.after(rows)
+        self._store.ingest(
+            place.source,
+            position.rows,
+            items,
+            into=self._stored,
+            weights=weights,
+            empty_rows=empty_rows,
+            user=user,
+            note=position.to_text(),
+            durable=False,
+        )
+
+    def _count_of_pipe(
+        self, items: object, weights: object, *, empty_rows: object, user: object
+    ) -> None:
+        stored = self._stored
+        if isinstance(stored, StoredDistinct | StoredDistribution):  # without weights and people
+            if empty_rows is None:
+                stored.update_many(items)
+            else:
+                stored.update_rows(items, empty_rows=empty_rows)
+        elif empty_rows is None:
+            stored.update_many(items, weights, user=user)
+        else:
+            stored.update_rows(items, weights, empty_rows=empty_rows, user=user)
