@@ -74,7 +74,19 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "windows": (
         "Windows of time",
-        ("Windows", "HierarchicalWindows", "Window", "WindowsOfLevel", "Change", "Changes"),
+        (
+            "Windows",
+            "Sliding",
+            "HierarchicalWindows",
+            "Window",
+            "WindowsOfLevel",
+            "Change",
+            "Changes",
+            "Alerts",
+            "AlertRule",
+            "Alert",
+            "FiredAlerts",
+        ),
     ),
     "pipelines": ("Pipelines", ("Pipeline", "Part", "PrivacyShare")),
     "descriptions": (

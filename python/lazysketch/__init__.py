@@ -67,9 +67,14 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import NO_ANCHOR, ReleasesOnly, Store, open_store
     from lazysketch.windows import (
+        Alert,
+        AlertRule,
+        Alerts,
         Change,
         Changes,
+        FiredAlerts,
         HierarchicalWindows,
+        Sliding,
         Window,
         Windows,
         WindowsOfLevel,
@@ -77,6 +82,9 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
 
 __all__ = [
     "NO_ANCHOR",
+    "Alert",
+    "AlertRule",
+    "Alerts",
     "Batch",
     "Bins",
     "Change",
@@ -91,6 +99,7 @@ __all__ = [
     "DistinctRelease",
     "Distribution",
     "DistributionRelease",
+    "FiredAlerts",
     "Geometric",
     "HeavyHitter",
     "HeavyHitters",
@@ -130,6 +139,7 @@ __all__ = [
     "ReleasesOnly",
     "RoundRobin",
     "Single",
+    "Sliding",
     "Store",
     "TableSpec",
     "Window",
@@ -150,6 +160,9 @@ __all__ = [
 # modules that it needs.
 _MODULES: Final = {
     "NO_ANCHOR": "lazysketch.store",
+    "Alert": "lazysketch.windows",
+    "AlertRule": "lazysketch.windows",
+    "Alerts": "lazysketch.windows",
     "Batch": "lazysketch.specification.schedules",
     "Bins": "lazysketch.specification.bins",
     "Change": "lazysketch.windows",
@@ -164,6 +177,7 @@ _MODULES: Final = {
     "DistinctRelease": "lazysketch.releases.distinct_release",
     "Distribution": "lazysketch.sketches.distribution",
     "DistributionRelease": "lazysketch.releases.distribution_release",
+    "FiredAlerts": "lazysketch.windows",
     "Geometric": "lazysketch.specification.schedules",
     "HeavyHitter": "lazysketch.heavy_hitters",
     "HeavyHitters": "lazysketch.heavy_hitters",
@@ -203,6 +217,7 @@ _MODULES: Final = {
     "ReleasesOnly": "lazysketch.store",
     "RoundRobin": "lazysketch.specification.schedules",
     "Single": "lazysketch.specification.schedules",
+    "Sliding": "lazysketch.windows",
     "Store": "lazysketch.store",
     "TableSpec": "lazysketch.specification.table_spec",
     "Window": "lazysketch.windows",

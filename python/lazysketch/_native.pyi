@@ -61,6 +61,7 @@ __all__ = [
     "log_fields",
     "logged_events",
     "logged_fingerprints",
+    "mechanism_difference_variances",
     "mechanism_facts",
     "mechanism_final_pushes",
     "mechanism_fits",
@@ -120,6 +121,7 @@ class NoiseFacts(TypedDict):
 class PartFacts(TypedDict):
     sketch_id: bytes
     step: int
+    since: int
     finished: tuple[int, int] | None
     run: RunFacts | None
     not_private_because: tuple[str, ...]
@@ -533,6 +535,7 @@ class Release:
     @staticmethod
     def from_bytes(data: bytes) -> tuple[Release, list[Item]]: ...
     def to_bytes(self, names: list[Item] | None = None) -> bytes: ...
+    def since(self, earlier: Release) -> Release: ...
     @staticmethod
     def merge(releases: list[Release]) -> Release: ...
     def estimate(self, item: object) -> float: ...
@@ -691,6 +694,9 @@ def logged_fingerprints(
     items: object, sketch: PrivateSketch, *, column: str | None = None
 ) -> LoggedEvents: ...
 def repeated_names(names: list[Item], rows: npt.NDArray[np.int32]) -> LevelNames | None: ...
+def mechanism_difference_variances(
+    *, mechanism: str, leaves: int, late: Sequence[int], early: Sequence[int]
+) -> npt.NDArray[np.float64]: ...
 def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[float, int, int, int]: ...
 def mechanism_final_pushes(
     *, mechanism: str, leaves: int, pushes: list[int], nothing_pending: bool

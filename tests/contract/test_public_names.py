@@ -34,6 +34,10 @@ EXPORTED = SKETCHES | {
     "DistinctRelease",
     "Distribution",
     "DistributionRelease",
+    "Alert",
+    "AlertRule",
+    "Alerts",
+    "FiredAlerts",
     "Geometric",
     "HeavyHitter",
     "HeavyHitters",
@@ -70,6 +74,7 @@ EXPORTED = SKETCHES | {
     "PartialCounts",
     "RoundRobin",
     "Single",
+    "Sliding",
     "Store",
     "TableSpec",
     "Window",
@@ -90,6 +95,7 @@ CONSTRUCTED = {
     "HeavyHitters",
     "HierarchicalHeavyHitters",
     "HierarchicalWindows",
+    "Sliding",
     "Windows",
 }
 # The order of the sections of a docstring; sections that do not apply are omitted.

@@ -121,6 +121,7 @@ def _subjects() -> list[Subject]:
             {"levels": levels, **_HEAVY, "every": "1h", "slices": 4, "clock": lambda: 0.0},
         ),
         _of(ls.Windows, {**_HEAVY, "every": 100}),
+        _of(ls.Sliding, {**_HEAVY, "every": "1s", "span": "4s", "clock": lambda: 0.0}),
         _of(ls.Windows, {**_HEAVY, "every": "1h", "slices": 4, "clock": lambda: 0.0}),
         _of(ls.Windows, {**_HEAVY, "every": "6h", "begin": "2026-05-17", "end": "2026-05-18"}),
         _of(ls.TableSpec, {"kind": "count-min", "schedule": ls.Geometric(), **_SIZE, **_NOISE}),

@@ -43,6 +43,7 @@ RATES = {
     "keys": Rate("tests/statistical/test_keys.py", 1e-8, 4),
     "recall": Rate("tests/statistical/test_recall_of_discovery.py", 1.2e-6, 12),
     "changes": Rate("tests/statistical/test_changes_of_windows.py", 1e-5, 5),
+    "sliding windows": Rate("tests/statistical/test_sliding_windows.py", 1.9e-6, 19),
     "hygiene": Rate("tests/properties/test_draw_hygiene.py", 1e-5, 1000),
     # Every check of the audit, and every control without its bug.
     "audit": Rate("tests/unit/audit/test_audit.py", 1.5 * MOST * ALARM, 300),

@@ -184,6 +184,7 @@ def composed() -> Iterable[Row]:
     yield scale("windows by steps, by time, by the clock", "test_windows", "composed noise")
     yield scale("sketch of heavy hitters", "test_heavy_hitters", "composed noise")
     yield scale("levels of a hierarchy", "test_levels_of_a_hierarchy", "composed noise")
+    yield scale("sliding windows", "test_noise_of_windows", "sliding windows")
     yield relation("two windows, levels or parts", "test_windows", "composed noise")
     yield Row("noise over time against the plan", "test_measured_noise", "utility",
               205 * OVER_TIME, "scale", measured_noise)
@@ -250,6 +251,14 @@ def intervals() -> Iterable[Row]:
                   "changes", 100, 0.2)
     yield at_least("windows in which a rise is found",
                    "test_intervals_hold_and_a_change_is_detected", "changes", 100, 0.7)
+    yield at_most("sliding windows with a miss", "test_intervals_of_windows_cover",
+                  "sliding windows", 100, 0.2)
+    yield at_least("sliding windows of 0.3 of the width with a miss",
+                   "test_intervals_of_windows_cover", "sliding windows", 100, 0.5)
+    yield at_most("runs of readings with a false alarm", "test_alarms_are_as_rare_as_stated",
+                  "sliding windows", 100, 0.2)
+    yield at_least("runs of readings in which a count is reported",
+                   "test_alarms_are_as_rare_as_stated", "sliding windows", 100, 0.7)
 
 
 def attack(trials: int) -> Found:

@@ -42,8 +42,9 @@ CLASSES: dict[type, tuple[Callable[..., Any], dict[str, Any]]] = {
     ls.HeavyHitters: (ls.HeavyHitters, {"share": 0.1}),
     ls.HierarchicalHeavyHitters: (hierarchical, {"share": 0.1}),
     ls.Windows: (ls.Windows, {"every": 1_000, "share": 0.1}),
+    ls.Sliding: (ls.Sliding, {"every": "1s", "span": "4s", "share": 0.1}),
 }
-FINDERS = {ls.HeavyHitters, ls.HierarchicalHeavyHitters, ls.Windows}
+FINDERS = {ls.HeavyHitters, ls.HierarchicalHeavyHitters, ls.Windows, ls.Sliding}
 OPTIONS: dict[type, Any] = {
     owner: HittersOptions
     if owner in FINDERS

@@ -58,6 +58,8 @@ class ReleasePart:
         final_pushes: after ``finish()``, the numbers of the final pushes: of the columns that the
             schedule had pushed least, and of those that it had pushed once more (0 if there are
             none); None for a sketch that was not finished.
+        since: the step after which its counts begin: 0, or that of an earlier release that was
+            taken off (:meth:`lazysketch.Release.since`).
         run: what the run promised that published it, if that is more than the sketch did: names,
             or other levels.
     """
@@ -69,6 +71,7 @@ class ReleasePart:
     mechanism: Mechanism | None
     final_pushes: tuple[int, int] | None = None
     run: RunPromise | None = None
+    since: int = 0
 
     @property
     def promised(self) -> Privacy | RunPromise:
@@ -116,7 +119,8 @@ class ReleasePart:
     def noise_variance(self, width: int) -> npt.NDArray[np.float64]:
         """Return the variance of the noise in the cells of every column, in squared counts.
 
-        Guarantee: exact up to the final rounding, which adds at most 1/4.
+        Guarantee: exact up to the final rounding, which adds at most 1/4; of a difference of two
+        releases up to both roundings, which add at most 1.
 
         Args:
             width: columns of the table.
@@ -129,7 +133,12 @@ class ReleasePart:
             return np.zeros(len(pushes))
         # As the core multiplies, so that live reads and releases agree to the last bit.
         sigma = self.privacy.sigma
-        return sigma * sigma * self.mechanism.variances(pushes)
+        if self.since == 0 or self.schedule is None:
+            return sigma * sigma * self.mechanism.variances(pushes)
+        late, back = np.unique(pushes, return_inverse=True)
+        # Without lag every column has as many pushes as steps.
+        early = np.full(len(late), self.since)
+        return sigma * sigma * self.mechanism.difference_variances(late, early)[back]
 
 
 def parts_of(release: _native.Release) -> tuple[ReleasePart, ...]:
@@ -161,6 +170,7 @@ def _part_of(
             step=part["step"],
             final_pushes=part["finished"],
             run=_run_of(part, same.privacy),
+            since=part["since"],
         )
     mechanism = noise and Mechanism(noise["mechanism"], leaves=noise["leaves"])
     privacy = _privacy_of(release, noise, mechanism, reasons)
@@ -172,6 +182,7 @@ def _part_of(
         mechanism=mechanism,
         final_pushes=part["finished"],
         run=_run_of(part, privacy),
+        since=part["since"],
     )
     return known[signature]
 

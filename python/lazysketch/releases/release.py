@@ -112,6 +112,46 @@ class Release(ReleaseOfKind, PublicTable):
         names = dict.fromkeys(name for release in releases for name in release.names)
         return Release(_native.Release.merge([one._native for one in releases]), names)
 
+    def since(self, earlier: Release) -> Release:
+        """Return the counts of the steps after an earlier release of the same sketch.
+
+        For sketches that push every column at every step (schedule ``"batch"`` or ``"punctual"``):
+        their release after step p minus that after step q < p has the counts of the steps between.
+        Its noise is that of two pushes of one cell, which share draws; estimates and intervals know
+        its variance. So one sketch answers for any span of its stream.
+
+        Guarantee: post-processing of two public releases; it costs no privacy.
+
+        Args:
+            earlier: a release of the same sketch at an earlier step.
+
+        Returns:
+            A release, with the names of this one.
+
+        Raises:
+            ArgumentTypeError: not a release.
+            ArgumentValueError: a release of another sketch or of a later step, a merged release or
+                a difference; a schedule with lag; exact counts; the mechanism ``"tree-deep"`` or
+                ``"tree-endless"``, whose differences are not known.
+
+        Source: docs/theory.md, Lemma 12a.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> sketch = ls.LazyCountMin(
+            ...     depth=3, width=64, epsilon=10.0, delta=1e-6, horizon=24, schedule="batch"
+            ... )
+            >>> releases = []
+            >>> for hour in range(3):
+            ...     sketch.update_batch(["a"] * 1000 * (hour + 1))
+            ...     releases.append(sketch.release())
+            >>> round(releases[2].since(releases[0]).estimate("a"), -2)  # 2,000 and 3,000
+            5000.0
+        """
+        if not isinstance(earlier, Release):
+            raise ArgumentTypeError(f"earlier: expected a release, got {type(earlier).__name__}")
+        return Release(self._native.since(earlier._native), self._names)
+
     def top(
         self,
         items: object = None,
@@ -197,7 +237,7 @@ class Release(ReleaseOfKind, PublicTable):
 
     def __repr__(self) -> str:
         shape = f"{self.kind} {self.depth} x {self.width}"
-        made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
+        made = f"{len(self._parts)} parts merged" if len(self._parts) > 1 else self._steps_made
         made += ", finished" if self.finished else ""
         made += f", {len(self._names)} names" if self._names else ""
         if self.private:
@@ -209,6 +249,11 @@ class Release(ReleaseOfKind, PublicTable):
                 guarantee = "each with its own guarantee"
             return f"<Release of {shape}, {made}, {guarantee}>"
         return f"<Release of {shape}, {made}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"
+
+    @property
+    def _steps_made(self) -> str:
+        part = self._parts[0]
+        return f"steps {part.since + 1} to {part.step}" if part.since else f"step {part.step}"
 
 
 class ReadsByRelease:

@@ -129,7 +129,7 @@ class TableFacts:
     @property
     def step(self) -> int:
         """Steps seen by all parts together."""
-        return sum(part.step for part in self._parts)
+        return sum(part.step - part.since for part in self._parts)
 
     @property
     def noise_deviation(self) -> npt.NDArray[np.float64]:
@@ -154,7 +154,7 @@ class TableFacts:
         """Number of published steps of every column, summed over all parts."""
         steps = np.zeros(self.width)
         for part in self._parts:
-            steps += part.published_steps(self.width)
+            steps += part.published_steps(self.width) - part.since
         return steps
 
     def _size(self, at: At) -> float:

@@ -177,6 +177,44 @@ class Mechanism:
         )
         return found[back]
 
+    @property
+    def has_differences(self) -> bool:
+        """True if :meth:`difference_variances` knows the noise of differences of pushes."""
+        return self.name not in ("tree-deep", "tree-endless")
+
+    def difference_variances(
+        self, late: npt.ArrayLike, early: npt.ArrayLike
+    ) -> npt.NDArray[np.float64]:
+        """Return the variance of the difference of the noise of two pushes of one cell.
+
+        The pushes share draws, so this is not the sum of their variances. Both are rounded after
+        that, each by at most 1/2.
+
+        Args:
+            late: integers from 0 to ``nodes + 1``.
+            early: as many; push 0, before anything is released, has no noise.
+
+        Returns:
+            float64 array, in units of sigma^2.
+
+        Raises:
+            ArgumentTypeError: not integers.
+            ArgumentValueError: outside their range, or a mechanism that rounds at every node
+                (``"tree-deep"``, ``"tree-endless"``), whose differences are not known.
+
+        Source: docs/theory.md, Lemma 12a.
+
+        Example:
+            >>> Mechanism("binary", leaves=8).difference_variances([7, 8], [6, 0])
+            array([1., 1.])
+        """
+        ends = [
+            checked_integers("pushes", end, most=self.nodes + 1).tolist() for end in (late, early)
+        ]
+        return _native.mechanism_difference_variances(
+            mechanism=self.name, leaves=self.leaves, late=ends[0], early=ends[1]
+        )
+
     def final_pushes(
         self, pushes: npt.ArrayLike, *, nothing_pending: bool
     ) -> npt.NDArray[np.int64]:

@@ -27,10 +27,11 @@ from lazysketch.windows.batches import check_batch
 from lazysketch.windows.batches import people_of as people_of_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
+from lazysketch.windows.live_windows import LiveWindows, closed_windows
 from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window import Window, merged
 from lazysketch.windows.window_tables import WindowTables
-from lazysketch.windows.windows import Windows, closed_windows
+from lazysketch.windows.windows import Windows
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -122,7 +123,7 @@ class _TablesOfStore(Protocol):
     identities: _native.People | None
 
 
-class WindowsOfStore(Changes, Windows):
+class WindowsOfStore(Changes, LiveWindows):
     """Windows of a store, with levels or without.
 
     The clock is asked before each change and each read. If it says that a window or a slice is
@@ -179,7 +180,7 @@ class WindowsOfStore(Changes, Windows):
         user: Item | None = None,
     ) -> None:
         """Count one event, as the method without a store."""
-        Windows.update(self, item, weight, time=time, user=user)
+        LiveWindows.update(self, item, weight, time=time, user=user)
 
     def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:  # noqa: ARG002
         return False  # every event goes through the log
@@ -306,7 +307,7 @@ class WindowsOfStore(Changes, Windows):
 
 
 @reads_after_commit
-class StoredWindows(WindowsOfStore):
+class StoredWindows(WindowsOfStore, Windows):
     """Windows of a store."""
 
     @classmethod

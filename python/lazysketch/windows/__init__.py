@@ -8,18 +8,25 @@ windows together.
 
 from __future__ import annotations
 
+from lazysketch.windows.alerts import Alert, AlertRule, Alerts, FiredAlerts
 from lazysketch.windows.boundaries import UNKNOWN_TIME
 from lazysketch.windows.changes import Change, Changes
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.published_hierarchy import WindowsOfLevel
+from lazysketch.windows.sliding import Sliding
 from lazysketch.windows.window import Window
 from lazysketch.windows.windows import Windows
 
 __all__ = [
     "UNKNOWN_TIME",
+    "Alert",
+    "AlertRule",
+    "Alerts",
     "Change",
     "Changes",
+    "FiredAlerts",
     "HierarchicalWindows",
+    "Sliding",
     "Window",
     "Windows",
     "WindowsOfLevel",

@@ -41,7 +41,7 @@ class Cut(ABC):
 
     Attributes:
         schedule: schedule of the tables of each window.
-        steps: number of steps of a window; names are published after the last.
+        steps: number of steps of a window.
         width: default number of columns, None if it follows from the steps.
         open_windows: how many windows are open at the same time.
         takes_times: True if events come with times.
@@ -67,6 +67,11 @@ class Cut(ABC):
     @abstractmethod
     def description(self) -> str:
         """The boundaries of the windows, as text."""
+
+    @property
+    def discovery_epoch(self) -> int:
+        """Steps after which names are published: those of a window."""
+        return self.steps
 
     def memory_of_window(
         self, memory: int, *, depth: int, width: int | None, levels: int = 1

@@ -5,39 +5,26 @@ Everything here is post-processing of public windows and costs no privacy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Sequence
 
 from lazysketch.arguments import check_bools, checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import Interval, checked_confidence
-from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
 from lazysketch.releases.heavy_items import HeavyItems, hitters_of
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
-from lazysketch.sketches.live_state import LiveState
 from lazysketch.windows.changes import Against, Changes, changes_between
+from lazysketch.windows.public_facts import PublicFacts, names_of
 from lazysketch.windows.window import Window, merged, total_of
 
-__all__ = ["PublishedWindows"]
+__all__ = ["PublishedWindows", "heaviest_of"]
 
 
-class PublishedWindows(LiveState):
+class PublishedWindows(PublicFacts):
     """Queries of windows; base class of :class:`lazysketch.Windows`.
 
     Guarantee: see :attr:`privacy`; any number of queries costs no further privacy.
     """
-
-    def __init__(
-        self,
-        *,
-        privacy: JointPrivacy | LevelsPrivacy,
-        not_private_because: tuple[str, ...],
-        listed: tuple[Item, ...],
-    ) -> None:
-        """Take what is known before any window has ended."""
-        self._listed = listed
-        self._privacy, self._reasons = privacy, not_private_because
 
     @property
     def windows(self) -> tuple[Window, ...]:
@@ -55,22 +42,7 @@ class PublishedWindows(LiveState):
     def candidates(self) -> list[Item]:
         """Names published by any kept window, or the domain: a public list, each once."""
         self._catch_up()
-        return _names(self._kept()) or list(self._listed)
-
-    @property
-    def privacy(self) -> JointPrivacy:
-        """The guarantee of all windows together: that of one, as an event lies in one window."""
-        return cast("JointPrivacy", self._privacy)  # windows of a hierarchy have their own
-
-    @property
-    def private(self) -> bool:
-        """True unless the guarantee does not hold; see :attr:`not_private_because`."""
-        return not self._reasons
-
-    @property
-    def not_private_because(self) -> tuple[str, ...]:
-        """The reasons why they are not private; empty for private windows."""
-        return self._reasons
+        return names_of(self._kept()) or list(self._listed)
 
     def release(self, last: int = 1) -> Release:
         """Return one public table of the last windows that ended.
@@ -149,14 +121,8 @@ class PublishedWindows(LiveState):
             ArgumentValueError: a value outside its range.
         """
         most, level = checked_integer("n", n), checked_confidence(confidence)
-        chosen, items = self._asked(last, include_open=include_open), self.candidates
-        if not items or not chosen:
-            return HeavyItems()
-        release = merged(chosen)
-        places, found = release._heaviest(items, n=most, confidence=level)
-        heaviest = [items[place] for place in places]
-        size = total_of(chosen, release, failure=(1.0 - level) / 2.0).estimate
-        return HeavyItems(hitters_of(heaviest, found, size=size))
+        chosen = self._asked(last, include_open=include_open)
+        return heaviest_of(chosen, self.candidates, n=most, confidence=level)
 
     def changes(self, *, confidence: float = 0.95, against: Against = "previous") -> Changes:
         """Return the items whose share of the stream changed in the last window.
@@ -216,7 +182,7 @@ class PublishedWindows(LiveState):
             return Changes()
         before = earlier[-1:] if against == "previous" else earlier
         after = kept[place % most]
-        return changes_between(before, [after], _names(kept), confidence=level)
+        return changes_between(before, [after], names_of(kept), confidence=level)
 
     def _asked(self, last: int, *, include_open: bool) -> list[Window]:
         """Return the last windows that ended, and the open one if it is asked for."""
@@ -233,18 +199,25 @@ class PublishedWindows(LiveState):
             raise ArgumentValueError("last: expected windows that have ended, got none so far")
         return kept[-asked:]
 
-    def _kept(self) -> tuple[Window, ...]:
-        """Return the ended windows that are kept."""
-        return ()
 
-    def _catch_up(self) -> None:
-        """End the windows that are over by the clock; a query suffices to end them."""
+def heaviest_of(
+    windows: Sequence[Window], items: Sequence[Item], *, n: int, confidence: float
+) -> HeavyItems:
+    """Return the heaviest of some items in some windows together.
 
-    def _open_window(self) -> Window | None:
-        """Return the published part of the open window, if there is one."""
-        return None
+    Args:
+        windows: windows with no sketch in common.
+        items: candidates, chosen without reading the tables.
+        n: number of items.
+        confidence: for all intervals together.
 
-
-def _names(windows: Iterable[Window]) -> list[Item]:
-    """Return every name once. Equal keys are equal names, because no name is a bool."""
-    return list(dict.fromkeys(name for window in windows for name in window.names))
+    Returns:
+        At most n items, in descending order of estimates; empty without windows or candidates.
+    """
+    if not items or not windows:
+        return HeavyItems()
+    release = merged(windows)
+    places, found = release._heaviest(items, n=n, confidence=confidence)
+    heaviest = [items[place] for place in places]
+    size = total_of(windows, release, failure=(1.0 - confidence) / 2.0).estimate
+    return HeavyItems(hitters_of(heaviest, found, size=size))

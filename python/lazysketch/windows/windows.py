@@ -6,42 +6,31 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from lazysketch import _native
-from lazysketch.arguments import check_keywords, checked_integer, with_options
-from lazysketch.errors import ArgumentTypeError, ClosedError, LiveStateError
-from lazysketch.heavy_hitters.hitters_spec import (
-    DEPTH,
-    HeavyHittersSpec,
-    HittersOptions,
-    ShareOptions,
-    checked_memory,
-)
+from lazysketch.arguments import check_keywords, with_options
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions, ShareOptions
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
-from lazysketch.sketches.live_state import ClosedByBlock, exclusive
 from lazysketch.specification.table_spec import NoiseOptions, TableOptions, TableSpec
-from lazysketch.windows.cuts import LARGEST_WINDOW, Cut, cut_of
-from lazysketch.windows.durations import instant_of
-from lazysketch.windows.open_windows import OpenWindows, Progress
+from lazysketch.windows.cuts import Cut, cut_of
+from lazysketch.windows.live_windows import LiveWindows
+from lazysketch.windows.open_windows import Progress
 from lazysketch.windows.published_windows import PublishedWindows
-from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowMaker, WindowTables
 
 if TYPE_CHECKING:
     from typing_extensions import Never, Unpack
 
-__all__ = ["Windows", "closed_windows"]
+__all__ = ["Windows"]
 
 Spec = TypeVar("Spec")
 
 _KEEP: Final = 24
-_MOST_KEPT: Final = 1 << 16
-_MEMORY: Final = 256 << 20
 _EXAMPLE: Final = 'Windows(every="1h", share=0.01, epsilon=1.0, delta=1e-8)'
 
 
 @with_options(NoiseOptions, TableOptions, ShareOptions, defaults=(TableSpec, HeavyHittersSpec.of))
-class Windows(ClosedByBlock, PublishedWindows):
+class Windows(LiveWindows, PublishedWindows):
     """Tumbling windows of a stream, one private sketch each, with tops, counts and changes.
 
     Guarantee: everything ever published, of all windows together, satisfies (``epsilon``,
@@ -134,191 +123,8 @@ class Windows(ClosedByBlock, PublishedWindows):
         """
         if every is None:
             raise ArgumentTypeError(f"every: expected a length, as in {_EXAMPLE}, got none")
-        kept = checked_integer("keep", keep, most=_MOST_KEPT)
-        room = checked_memory(options.get("memory"), default=_MEMORY)
         cut = cut_of(every, begin=begin, end=end, slices=slices, clock=clock)
-        options["memory"] = room
-        tables, since = origin(described(cut, domain, options), cut, kept)
-        self._lock = _native.NestingLock()
-        self._takes_times = cut.takes_times
-        self._live = cut.opened(tables, most=kept, since=since)
-        super().__init__(
-            privacy=tables.privacy,
-            not_private_because=tables.not_private_because,
-            listed=tables.listed,
-        )
-
-    @staticmethod
-    def _spec_of(
-        cut: Cut, domain: Iterable[Item] | None, options: HittersOptions
-    ) -> HeavyHittersSpec:
-        """Return the description of the table of a window."""
-        options["memory"] = cut.memory_of_window(
-            options["memory"] or 0, depth=options.get("depth", DEPTH), width=options.get("width")
-        )
-        if options.get("width") is None:
-            options["width"] = cut.width
-        return HeavyHittersSpec.of(
-            schedule=cut.schedule,
-            domain=domain,
-            discovery_epoch=None if domain is not None else cut.steps,
-            **options,
-        )
-
-    def update(
-        self,
-        item: Item,
-        weight: int = 1,
-        *,
-        time: datetime | None = None,
-        user: Item | None = None,
-    ) -> None:
-        """Count one event.
-
-        Guarantee: as :meth:`update_many`.
-
-        Args:
-            item: any item.
-            weight: 0 to ``max_weight``.
-            time: time of the event, for windows of a range; UTC if it has no offset.
-            user: the person of the event, any item; required if people are bounded.
-
-        Raises:
-            ItemError: not a valid item, or a person who is no item.
-            ArgumentTypeError: a wrong type, a missing time, or a time or a person that these
-                windows do not take.
-            ArgumentValueError: a weight outside its range, or no person where people are bounded.
-            ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        if time is None and self._add_one(item, weight, user):
-            return
-        times = None if time is None else [instant_of("time", time)]
-        self.update_many(
-            [item],
-            None if type(weight) is int and weight == 1 else [weight],
-            times=times,
-            user=None if user is None else [user],
-        )
-
-    @exclusive
-    def update_many(
-        self,
-        items: object,
-        weights: object = None,
-        *,
-        times: object = None,
-        user: object = None,
-    ) -> None:
-        """Count many events, each in one window.
-
-        Guarantee: the whole batch is checked before the first event is applied. After an exception
-        the batch is counted completely or not at all. With windows of steps, :attr:`step` tells
-        which. With windows of time nothing tells: an error means that nothing was counted, and a
-        KeyboardInterrupt may also come afterwards, so do not repeat that call: an event that is
-        counted twice is two events.
-
-        Args:
-            items: a column of Arrow or of a data frame, a numpy array or an iterable of items.
-            weights: one integer per item, or None for weight 1.
-            times: for windows of a range, as many timestamps, or integers in nanoseconds since
-                1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
-            user: the person of each event, one item per item; required if people are bounded. Each
-                window bounds what it counts of a person, whatever the others have counted.
-
-        Raises:
-            ItemError: an invalid item or a null; the message gives its position.
-            ArgumentTypeError: a wrong type, missing times, or times or people that these windows do
-                not take.
-            ArgumentValueError: weights outside their range; a wrong number of weights, times or
-                people; no people where they are bounded.
-            ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        self._opened().add(self._counted(items), weights, times, user)
-
-    @exclusive
-    def tick(self, steps: int = 1) -> None:
-        """Take steps without an event, as for a row that could not be read.
-
-        Guarantee: an empty step is a neighbour of a step with any event. Windows of time have no
-        steps; there the call does nothing.
-
-        Args:
-            steps: how many, 0 or more.
-
-        Raises:
-            ArgumentTypeError: not an integer.
-            ArgumentValueError: negative.
-            ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        count = checked_integer("steps", steps, least=0, most=LARGEST_WINDOW)
-        self._opened().tick(count)
-
-    @property
-    @exclusive
-    def step(self) -> int | None:
-        """Steps taken, events and ticks, in all windows of steps; None for windows of time.
-
-        Windows of time do not tell how many events they have, which is private.
-        """
-        return self._live.step
-
-    @property
-    def takes_times(self) -> bool:
-        """True if events come with times, as for windows of a range."""
-        return self._takes_times
-
-    @exclusive
-    def advance(self) -> None:
-        """End the windows that are over by the clock; every other call does this too.
-
-        If the end of a window is interrupted, the next call of any method completes it. Should that
-        fail again and again, as without memory, ``close()`` makes the ended windows readable.
-
-        Raises:
-            ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        self._opened().advance()
-
-    @exclusive
-    def finish(self) -> None:
-        """Publish the open windows now and accept no more events, as at the end of a file.
-
-        A second call does nothing. If the call is interrupted, the next call of any method
-        completes it.
-
-        Guarantee: holds if the decision to call it does not depend on the events, except through
-        what was published: the end of an input or a time does not depend on them, a failure caused
-        by the content of the input does.
-
-        Raises:
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-
-        Source: docs/theory.md, "The final push".
-        """
-        self._refuse_nested()
-        if not self._live.finished:
-            if self._live.over:
-                raise closed_windows()
-            self._live.finish()
-
-    @property
-    def finished(self) -> bool:
-        """True after :meth:`finish`."""
-        return self._live.finished
-
-    @exclusive
-    def close(self) -> None:
-        """Destroy the open windows without publishing them; ended windows are kept.
-
-        A window that has its last step is published first, as it ended before this call.
-        """
-        self._refuse_nested()
-        self._live.close()
+        self._make_cut(cut, origin, described, keep=keep, domain=domain, **options)
 
     def __repr__(self) -> str:
         state = "finished" if self._live.over else "open"
@@ -326,48 +132,3 @@ class Windows(ClosedByBlock, PublishedWindows):
         reasons = "; ".join(self.not_private_because)
         mark = f", NOT PRIVATE: {reasons}" if reasons else ""
         return f"<Windows {state}, {len(self._kept())} ended, {total}{mark}>"
-
-    @exclusive
-    def _catch_up(self) -> None:
-        # What is within another call reads what was published before that call.
-        if not self._live.over and not self._lock.nested:
-            self._live.advance()
-
-    @exclusive
-    def _open_window(self) -> Window | None:
-        return self._live.open_window()
-
-    def _kept(self) -> tuple[Window, ...]:
-        return self._live.ended
-
-    def _counted(self, items: object) -> object:
-        """Return what the tables count of items."""
-        return items
-
-    @exclusive
-    def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:
-        self._refuse_nested()
-        return self._live.add_one(item, weight, user)
-
-    def _opened(self) -> OpenWindows[Any]:
-        self._refuse_nested()
-        return self._settled()
-
-    def _settled(self) -> OpenWindows[Any]:
-        self._live.settle()
-        if self._live.over:
-            raise closed_windows()
-        return self._live
-
-    def _refuse_nested(self) -> None:
-        """Raise within another call, which has read where the windows stand and relies on it."""
-        if self._lock.nested:
-            raise LiveStateError(
-                "windows: expected one change at a time, got one from within another; an item, a "
-                "weight, a clock or a signal handler must not change the windows that call it"
-            )
-
-
-def closed_windows() -> ClosedError:
-    """Return the error for a change of finished or closed windows."""
-    return ClosedError("windows: expected open windows, got finished or closed ones")

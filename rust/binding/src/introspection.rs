@@ -225,6 +225,33 @@ pub(crate) fn mechanism_variances<'py>(
     Ok(PyArray1::from_vec(py, variances))
 }
 
+/// Return the variances of the differences of the noise of pushes, in units of sigma^2; push 0 has
+/// none.
+#[pyfunction]
+#[pyo3(signature = (*, mechanism, leaves, late, early))]
+pub(crate) fn mechanism_difference_variances<'py>(
+    py: Python<'py>,
+    mechanism: &str,
+    leaves: u64,
+    late: Vec<u64>,
+    early: Vec<u64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let name = mechanism;
+    let mechanism = Mechanism::new(mechanism_of(name)?, leaves).map_err(raise)?;
+    check_pushes(&late, mechanism.extra_leaf())?;
+    check_pushes(&early, mechanism.extra_leaf())?;
+    let pairs = late.into_iter().zip(early);
+    let found = pairs.map(|(late, early)| mechanism.difference_variance(late, early));
+    match found.collect::<Option<Vec<f64>>>() {
+        Some(variances) => Ok(PyArray1::from_vec(py, variances)),
+        None => unknown(
+            "mechanism",
+            "one whose noise is rounded once per push (tree, tree-log, haar, binary)",
+            name,
+        ),
+    }
+}
+
 /// Return the leaf of the final push of cells after some numbers of pushes.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves, pushes, nothing_pending))]

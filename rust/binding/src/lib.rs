@@ -90,9 +90,9 @@ mod _native {
     use super::hierarchy::Hierarchy;
     #[pymodule_export]
     use super::introspection::{
-        mechanism_facts, mechanism_final_pushes, mechanism_fits, mechanism_largest_leaves,
-        mechanism_rows, mechanism_variances, schedule_leaves, schedule_published_steps,
-        schedule_pushes,
+        mechanism_difference_variances, mechanism_facts, mechanism_final_pushes, mechanism_fits,
+        mechanism_largest_leaves, mechanism_rows, mechanism_variances, schedule_leaves,
+        schedule_published_steps, schedule_pushes,
     };
     #[pymodule_export]
     use super::items::plain_item;

@@ -106,6 +106,12 @@ impl Release {
         CoreRelease::merge(&parts).map(Self::new).map_err(raise)
     }
 
+    /// The counts of the steps after an earlier release of the same sketch.
+    fn since(&self, earlier: &Bound<'_, Self>) -> PyResult<Self> {
+        let found = self.inner.since(&earlier.get().inner);
+        found.map(Self::new).map_err(raise)
+    }
+
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let item = target.object(item).map_err(|fault| fault.of_item())?;
@@ -321,6 +327,7 @@ fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'
     let description = PyDict::new(py);
     description.set_item("sketch_id", PyBytes::new(py, &part.sketch_id.0))?;
     description.set_item("step", part.step)?;
+    description.set_item("since", part.since)?;
     description.set_item(
         "finished",
         part.finished.map(|[first, second]| (first, second)),

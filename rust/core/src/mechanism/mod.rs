@@ -18,6 +18,7 @@
 pub mod binary;
 mod deep;
 mod descent;
+mod difference;
 mod endless;
 mod final_push;
 pub mod haar;

@@ -1,21 +1,20 @@
 //! The bytes of a release (docs/release-format.md; golden files pin them): version 1, version 2 if it
-//! has names, version 3 if a part of it is finished, version 4 if it promises more than its noise.
+//! has names, version 3 if a part of it is finished, version 4 if it promises more than its noise, version 5 if the
+//! counts of a part begin after a step.
 //!
 //! All integers are little-endian. Decoding is strict: every size is checked against the length of
 //! the input before anything is allocated, every field against its range, the checksum (BLAKE3)
 //! over everything before it, and trailing bytes are rejected.
 
-use super::{names, noise_bytes, promises};
+use super::{names, noise_bytes, part_bytes, promises};
 use crate::byte_reader::{ByteReader, as_format, malformed, truncated};
-use crate::guarantee::NotPrivate;
 use crate::item::Item;
-use crate::key::SketchId;
 use crate::mechanism::value_tree::ValueRows;
 use crate::parameters::{NoiseSpec, Shape, TableKind};
 use crate::release::{LARGEST_PARTS, Part, Release, checked_edges};
 use crate::schedule::Schedule;
 use crate::table::hash::HASH_VERSION;
-use crate::{Error, Result, memory};
+use crate::{Result, memory};
 use std::sync::Arc;
 
 /// First bytes of every release.
@@ -28,6 +27,8 @@ pub const NAMED_VERSION: u16 = 2;
 pub const FINISHED_VERSION: u16 = 3;
 /// Version of the format with bounds of people, and with what the run of a part promised.
 pub const PROMISE_VERSION: u16 = 4;
+/// Version of the format with parts whose counts begin after a step.
+pub const SINCE_VERSION: u16 = 5;
 
 const CHECKSUM: usize = 32;
 /// The kind of a count of distinct items, whose shape has one field more: the bits of a level.
@@ -38,7 +39,7 @@ const VALUES: u8 = 5;
 const ROWS: [(u8, ValueRows); 2] = [(1, ValueRows::Tree), (2, ValueRows::Haar)];
 /// Fewest bytes of a part: flags, id, step and no noise.
 const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
-/// No part, and no shape with the version and the number of parts, has more bytes.
+/// No part without a begin, and no shape with the version and the number of parts, has more bytes.
 const LONGEST_PART: usize = 160;
 const LONGEST_SHAPE: usize = 48;
 
@@ -94,7 +95,9 @@ fn version_of_part(part: &Part) -> u16 {
     let has_bound = (part.noise).is_some_and(|noise| noise.person_bound.is_some());
     let open_single =
         (part.noise).is_some_and(|noise| noise.schedule == Schedule::Single { horizon: None });
-    if has_bound || part.run.is_some() {
+    if part.since > 0 {
+        SINCE_VERSION
+    } else if has_bound || part.run.is_some() {
         PROMISE_VERSION
     } else if part.finished.is_some() || open_single {
         FINISHED_VERSION
@@ -113,10 +116,11 @@ fn with_checksum(mut out: Vec<u8>) -> Vec<u8> {
 fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>> {
     let promised = |part: &Part| promises::longest(part.run.as_ref());
     let promised = match version {
-        PROMISE_VERSION => release.parts().iter().map(promised).sum(),
+        PROMISE_VERSION.. => release.parts().iter().map(promised).sum(),
         _ => 0,
     };
-    let parts = LONGEST_PART * release.parts().len() + promised;
+    let begins = if version >= SINCE_VERSION { 8 } else { 0 };
+    let parts = (LONGEST_PART + begins) * release.parts().len() + promised;
     let numbers = release.edges().len() + release.table().len();
     let length = MAGIC.len() + LONGEST_SHAPE + parts + 8 * numbers + CHECKSUM;
     let mut out = memory::room_for(length.saturating_add(more))?;
@@ -126,25 +130,7 @@ fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>>
     write_edges(&mut out, release);
     out.extend((release.parts().len() as u32).to_le_bytes());
     for part in release.parts() {
-        out.push(part.not_private.bits());
-        out.extend(part.sketch_id.0);
-        out.extend(part.step.to_le_bytes());
-        if version >= FINISHED_VERSION {
-            out.push(u8::from(part.finished.is_some()));
-            for number in part.finished.unwrap_or_default() {
-                out.extend(number.to_le_bytes());
-            }
-        }
-        out.push(u8::from(part.noise.is_some()));
-        if let Some(noise) = &part.noise {
-            noise_bytes::write(&mut out, release.shape(), noise);
-            if version == PROMISE_VERSION {
-                promises::write_bound(&mut out, noise.person_bound.as_ref());
-            }
-        }
-        if version == PROMISE_VERSION {
-            promises::write_run(&mut out, part.run.as_ref());
-        }
+        part_bytes::write(&mut out, release.shape(), part, version);
     }
     for value in release.table() {
         out.extend(value.to_le_bytes());
@@ -165,9 +151,9 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
         return malformed("expected a lazysketch release, got other data");
     }
     let version = u16::from_le_bytes(reader.take()?);
-    if !(FORMAT_VERSION..=PROMISE_VERSION).contains(&version) {
+    if !(FORMAT_VERSION..=SINCE_VERSION).contains(&version) {
         return malformed(format!(
-            "expected format version {FORMAT_VERSION} to {PROMISE_VERSION}, got {version}"
+            "expected format version {FORMAT_VERSION} to {SINCE_VERSION}, got {version}"
         ));
     }
     let body = bytes.len().checked_sub(CHECKSUM).ok_or_else(truncated)?;
@@ -205,7 +191,7 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
     }
     let mut parts: Vec<Part> = memory::room_for(count)?;
     for _ in 0..count {
-        let part = read_part(reader, shape, version)?;
+        let part = part_bytes::read(reader, shape, version)?;
         let last = parts.last();
         if last.is_some_and(|last| last.sketch_id >= part.sketch_id) {
             return malformed("expected parts ordered by sketch id, each once");
@@ -337,81 +323,4 @@ pub(crate) fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
         ));
     }
     Ok(shape)
-}
-
-fn read_part(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result<Part> {
-    let bits = reader.byte()?;
-    let not_private = NotPrivate::from_bits(bits)
-        .ok_or_else(|| Error::Format(format!("expected known NOT PRIVATE flags, got {bits}")))?;
-    let sketch_id = SketchId(reader.take()?);
-    let step = u64::from_le_bytes(reader.take()?);
-    let finished = match version {
-        FINISHED_VERSION.. => read_finish(reader)?,
-        _ => None,
-    };
-    let noise = match reader.byte()? {
-        0 => None,
-        1 => Some(noise_bytes::read(
-            reader,
-            shape,
-            version == PROMISE_VERSION,
-        )?),
-        other => {
-            return malformed(format!(
-                "expected a noise specification of type 0 or 1, got {other}"
-            ));
-        }
-    };
-    match &noise {
-        None if !not_private.contains(NotPrivate::EXACT) => {
-            return malformed("expected an exact part to be marked NOT PRIVATE");
-        }
-        Some(noise) => {
-            if !not_private.contains(NotPrivate::of_spec(shape, noise)) {
-                return malformed("expected the NOT PRIVATE flags that follow from the noise");
-            }
-            if noise
-                .schedule
-                .horizon()
-                .is_some_and(|horizon| step > horizon)
-            {
-                return malformed("expected a step within the horizon");
-            }
-        }
-        None => {}
-    }
-    if step >= crate::parameters::LARGEST_COUNT {
-        return malformed("expected a step below 2^62");
-    }
-    let run = match version {
-        PROMISE_VERSION => promises::read_run(reader)?,
-        _ => None,
-    };
-    let part = Part {
-        sketch_id,
-        step,
-        finished,
-        noise,
-        run,
-        not_private,
-    };
-    if !part.has_possible_finish(shape) {
-        return malformed(
-            "expected final pushes that can follow those of the schedule, got others",
-        );
-    }
-    Ok(part)
-}
-
-fn read_finish(reader: &mut ByteReader<'_>) -> Result<Option<[u64; 2]>> {
-    let is_finished = reader.byte()?;
-    let numbers = [
-        u64::from_le_bytes(reader.take()?),
-        u64::from_le_bytes(reader.take()?),
-    ];
-    match (is_finished, numbers) {
-        (0, [0, 0]) => Ok(None),
-        (1, _) => Ok(Some(numbers)),
-        _ => malformed("expected a part that is finished or not, 1 or 0, got another"),
-    }
 }

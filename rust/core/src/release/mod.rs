@@ -18,8 +18,10 @@ use std::sync::Arc;
 pub mod codec;
 mod names;
 mod noise_bytes;
+mod part_bytes;
 mod promises;
 mod run_promise;
+mod since;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +37,8 @@ pub struct Part {
     pub sketch_id: SketchId,
     /// Step at which the release was made.
     pub step: u64,
+    /// Step after which its counts begin: 0, or that of an earlier release that was taken off.
+    pub since: u64,
     /// After `finish`, the numbers of the final pushes: of the columns that the schedule had pushed
     /// least, and of those that it had pushed once more (0 if there are none). Zeros for an exact
     /// sketch.

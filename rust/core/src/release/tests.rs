@@ -37,6 +37,7 @@ fn part(number: u32, noise: Option<NoiseSpec>) -> Part {
     Part {
         sketch_id: SketchId(id),
         step: 3,
+        since: 0,
         finished: None,
         run: None,
         not_private: noise.map_or(NotPrivate::EXACT, |noise| {
@@ -181,5 +182,91 @@ fn promises_of_parts_come_back() {
         let bytes = codec::encode(&release).unwrap();
         assert_eq!(bytes[8..10], version.to_le_bytes());
         assert_eq!(codec::decode(&bytes).unwrap(), release);
+    }
+}
+
+/// Two releases of one sketch at steps 2 and 3 of a schedule that pushes every column.
+fn two_steps(schedule: Schedule) -> [Release; 2] {
+    [(2, 7), (3, 12)].map(|(step, value)| {
+        let part = Part {
+            step,
+            ..part(1, Some(noise(schedule)))
+        };
+        Release::new(shape(2), vec![part], vec![value, -value])
+    })
+}
+
+#[test]
+fn a_difference_keeps_its_steps_and_comes_back() {
+    for schedule in [
+        Schedule::Punctual { horizon: 6 },
+        Schedule::Batch { horizon: 6 },
+    ] {
+        let [early, late] = two_steps(schedule);
+        let found = late.since(&early).unwrap();
+        assert_eq!(found.table(), [5, -5]);
+        let part = &found.parts()[0];
+        assert_eq!((part.since, part.step), (2, 3));
+        let bytes = codec::encode(&found).unwrap();
+        assert_eq!(bytes[8..10], codec::SINCE_VERSION.to_le_bytes());
+        assert_eq!(codec::decode(&bytes).unwrap(), found);
+        assert!(Release::merge(&[&found, &early]).is_err(), "one id twice");
+    }
+}
+
+#[test]
+fn differences_that_mean_nothing_are_refused() {
+    let [early, late] = two_steps(Schedule::Batch { horizon: 6 });
+    let difference = late.since(&early).unwrap();
+    let of = |part: Part| Release::new(shape(2), vec![part], vec![1, 1]);
+    let part = early.parts()[0].clone();
+    let other = of(Part {
+        sketch_id: SketchId([9; 16]),
+        ..part.clone()
+    });
+    let finished = of(Part {
+        finished: Some([4, 0]),
+        ..part
+    });
+    let merged = Release::merge(&[&early, &other]).unwrap();
+    for earlier in [&late, &difference, &other, &finished, &merged] {
+        assert!(late.since(earlier).is_err(), "{:?}", earlier.parts());
+    }
+    for late in [&early, &difference, &merged] {
+        assert!(late.since(&early).is_err(), "{:?}", late.parts());
+    }
+    let wide = Release::new(shape(1), early.parts().to_vec(), vec![1]);
+    assert!(late.since(&wide).is_err());
+    for schedule in [
+        Schedule::round_robin(6),
+        Schedule::Single { horizon: Some(3) },
+    ] {
+        let [early, late] = two_steps(schedule);
+        assert!(late.since(&early).is_err(), "{schedule:?}");
+    }
+}
+
+/// A file with a begin that no writer has: after its step, with lag, without noise.
+#[test]
+fn begins_that_nothing_has_are_refused_in_files() {
+    let [early, _] = two_steps(Schedule::Batch { horizon: 6 });
+    let batch = early.parts()[0].clone();
+    let lagging = part(1, Some(noise(Schedule::round_robin(6))));
+    let forged = [
+        Part { since: 2, ..batch },
+        Part {
+            since: 1,
+            ..lagging
+        },
+        Part {
+            since: 1,
+            ..part(1, None)
+        },
+    ];
+    for part in forged {
+        let release = Release::new(shape(2), vec![part], vec![1, 1]);
+        let bytes = codec::encode(&release).unwrap();
+        let message = codec::decode(&bytes).unwrap_err().to_string();
+        assert!(message.contains("begin before their step"), "{message}");
     }
 }

@@ -200,6 +200,7 @@ impl ExactSketch {
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
+            since: 0,
             finished: self.finished.then_some([0; 2]),
             noise: None,
             run: None,

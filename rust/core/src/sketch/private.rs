@@ -194,6 +194,7 @@ impl PrivateSketch {
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
+            since: 0,
             finished: state.finished.map(|pushes| pushes.numbers),
             noise: Some(self.spec),
             run: None,
