@@ -15,6 +15,7 @@ from tests.planted.bugs_of_people import BUGS_OF_PEOPLE
 from tests.planted.bugs_of_people_in_parts import BUGS_OF_PEOPLE_IN_PARTS
 from tests.planted.bugs_of_pipelines import BUGS_OF_PIPELINES
 from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
+from tests.planted.bugs_of_sliding_windows import BUGS_OF_SLIDING_WINDOWS
 from tests.planted.bugs_of_states import BUGS_OF_STATES
 from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
 from tests.planted.bugs_of_the_command import BUGS_OF_THE_COMMAND
@@ -37,6 +38,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_ACCOUNTING,
     *BUGS_OF_LEDGERS,
     *BUGS_OF_WINDOWS,
+    *BUGS_OF_SLIDING_WINDOWS,
     *BUGS_OF_THE_END,
     *BUGS_OF_KEYS,
     *BUGS_OF_DISCOVERY,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lazysketch.service.publication import SignedPublication
     from lazysketch.service.publication_files import PublicationFiles
 
-__all__ = ["Webhook"]
+__all__ = ["Webhook", "failure_of"]
 
 _LOG: Final = logging.getLogger("lazysketch.service")
 _LOOK_EVERY: Final = 0.5  # seconds
@@ -101,7 +101,7 @@ class Webhook(Background):
             method="POST",
         )
         for pause in (*self._pauses, None):
-            failure = _failure_of(request)
+            failure = failure_of(request)
             if failure is None:
                 return
             if pause is None or self._ended.wait(pause):
@@ -128,8 +128,12 @@ class Webhook(Background):
         return -1 if found is None else found[1]
 
 
-def _failure_of(request: urllib.request.Request) -> str | None:
-    """Return why a call failed, without the address, which may be secret; None if it did not."""
+def failure_of(request: urllib.request.Request) -> str | None:
+    """Return why a call failed, without the address, which may be secret; None if it did not.
+
+    Args:
+        request: the call.
+    """
     try:
         # What is answered is not read: it could take for ever.
         urllib.request.urlopen(request, timeout=_TIMEOUT).close()  # noqa: S310 -- checked

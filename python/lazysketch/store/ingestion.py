@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         StoredHitters,
         StoredSketch,
     )
+    from lazysketch.store.stored_sliding import StoredSliding
     from lazysketch.store.stored_windows import StoredWindows
 
     Stored: TypeAlias = (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         | StoredHitters
         | StoredHierarchy
         | StoredWindows
+        | StoredSliding
         | StoredHierarchicalWindows
     )
 

@@ -34,12 +34,14 @@ from lazysketch.store.stored_objects import (
     class_of,
     destroy,
 )
+from lazysketch.store.stored_sliding import StoredSliding
 from lazysketch.store.stored_windows import StoredWindows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindowsOptions
+    from lazysketch.store.stored_sliding import StoredSlidingOptions
     from lazysketch.store.stored_windows import StoredWindowsOptions
 
 __all__ = ["ObjectsByName"]
@@ -53,6 +55,7 @@ Object = TypeVar(
     StoredHitters,
     StoredHierarchy,
     StoredWindows,
+    StoredSliding,
     StoredHierarchicalWindows,
 )
 
@@ -260,6 +263,27 @@ class ObjectsByName(PartialIngestion):
             (1, 1500)
         """
         return self._opened(name, lambda origin: StoredWindows._of(origin, **options))
+
+    def sliding(self, name: str, **options: Unpack[StoredSlidingOptions]) -> StoredSliding:
+        """Return the sliding windows of a name: new ones, or those that the store has.
+
+        Guarantee: that of :class:`Sliding`, over all lives of the store. The ends of slices that
+        are kept are there after a restart; slices that ended in between have no events.
+
+        Args:
+            name: their name in the store, 1 to 200 characters.
+            **options: as for the class, without a key; the same in every life, except the clock.
+
+        Returns:
+            Live windows. Their changes are durable when the store commits.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, a name that is open already, or other
+                parameters than those that they were made with.
+            StoreError: a store that cannot be read or written.
+        """
+        return self._opened(name, lambda origin: StoredSliding._of(origin, **options))
 
     def hierarchical_windows(
         self, name: str, levels: Levels, **options: Unpack[StoredHierarchicalWindowsOptions]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         StoredHitters,
         StoredSketch,
     )
+    from lazysketch.store.stored_sliding import StoredSliding
     from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["PartialIngestion"]
@@ -37,7 +38,7 @@ class PartialIngestion(Ingestion):
         sequence: int,
         sealed: Iterable[bytes],
         *,
-        into: StoredSketch | StoredCounters | StoredHitters | StoredWindows,
+        into: StoredSketch | StoredCounters | StoredHitters | StoredWindows | StoredSliding,
         positions: str = "",
     ) -> Release: ...
     @overload

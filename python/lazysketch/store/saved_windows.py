@@ -70,7 +70,7 @@ def _window(described: dict[str, Any], release: Release) -> Window:
         number=described["number"],
         begin=_moment(described["begin"]),
         end=_moment(described["end"]),
-        ended=True,
+        ended=release.finished,  # an end of a slice of an open block is none of the block
         whole=described["whole"],
         release=release,
         names=release.names,

@@ -19,6 +19,7 @@ from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_distribution import StoredDistribution
 from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
+from lazysketch.store.stored_sliding import StoredSliding
 from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Store"]
@@ -28,6 +29,7 @@ _OF_OTHER_RELEASES = (
     StoredDistribution,
     StoredHierarchy,
     StoredWindows,
+    StoredSliding,
     StoredHierarchicalWindows,
 )
 

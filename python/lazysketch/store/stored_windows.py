@@ -43,6 +43,7 @@ __all__ = [
     "WITHOUT_EVENTS",
     "StoredWindows",
     "StoredWindowsOptions",
+    "TablesOfWindows",
     "WindowsOfStore",
 ]
 
@@ -92,9 +93,9 @@ class _LoggedClock:
 class _StoredTables(WindowTables):
     """Maker of the tables of a store: each window has its own id, and they share a hash seed."""
 
-    def __init__(self, spec: HeavyHittersSpec, origin: Origin) -> None:
+    def __init__(self, spec: HeavyHittersSpec, origin: Origin, *, place: str) -> None:
         self._origin = origin
-        super().__init__(spec, key=origin(WITHOUT_EVENTS)[0])
+        super().__init__(spec, key=origin(WITHOUT_EVENTS)[0], place=place)
         # A table that counts nothing gives the seed, the same in every life.
         empty = self.make(WITHOUT_EVENTS)
         self.digest = empty._table._parameters_digest.hex()
@@ -306,22 +307,15 @@ class WindowsOfStore(Changes, LiveWindows):
         return self._live.progress
 
 
-@reads_after_commit
-class StoredWindows(WindowsOfStore, Windows):
-    """Windows of a store."""
+class TablesOfWindows(WindowsOfStore):
+    """Windows of a store with one table each."""
 
-    @classmethod
-    def _of(cls, origin: Origin, **options: Unpack[StoredWindowsOptions]) -> Self:
-        self = cls.__new__(cls)
-
-        def origin_of(
-            spec: HeavyHittersSpec, cut: Cut, kept: int
-        ) -> tuple[WindowTables, Progress | None]:
-            tables = _StoredTables(spec, origin)
-            return tables, self._begun(tables, origin, cut, kept)
-
-        self._make(origin_of, self._spec_of, **options)
-        return self
+    def _stored(
+        self, spec: HeavyHittersSpec, origin: Origin, cut: Cut, kept: int, *, place: str
+    ) -> tuple[WindowTables, Progress | None]:
+        """Return the tables of the store, and how far the windows have come there."""
+        tables = _StoredTables(spec, origin, place=place)
+        return tables, self._begun(tables, origin, cut, kept)
 
     def _people(self) -> dict[int, _native.People]:
         return people_of(tables_of(self))
@@ -341,3 +335,20 @@ class StoredWindows(WindowsOfStore, Windows):
             return
         self._settled()
         self._gathered(call).add_to(self._partial_table(), in_open_step=True)
+
+
+@reads_after_commit
+class StoredWindows(TablesOfWindows, Windows):
+    """Windows of a store."""
+
+    @classmethod
+    def _of(cls, origin: Origin, **options: Unpack[StoredWindowsOptions]) -> Self:
+        self = cls.__new__(cls)
+
+        def origin_of(
+            spec: HeavyHittersSpec, cut: Cut, kept: int
+        ) -> tuple[WindowTables, Progress | None]:
+            return self._stored(spec, origin, cut, kept, place="one window")
+
+        self._make(origin_of, self._spec_of, **options)
+        return self

@@ -26,8 +26,9 @@ from lazysketch.windows.window_tables import WindowMaker, WindowTables
 if TYPE_CHECKING:
     from typing_extensions import Never, Unpack
 
-__all__ = ["Sliding"]
+__all__ = ["BLOCK", "Sliding"]
 
+BLOCK: Final = "one block of slices"
 _EXAMPLE: Final = 'Sliding(every="1min", span="1h", share=0.01, epsilon=1.0, delta=1e-8)'
 
 
@@ -102,7 +103,7 @@ class Sliding(LiveWindows, PublishedSlides):
         check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
         one = key_or_fresh(key)
         self._make_slices(
-            lambda spec, _cut, _kept: (WindowTables(spec, key=one), None),
+            lambda spec, _cut, _kept: (WindowTables(spec, key=one, place=BLOCK), None),
             every=every,
             span=span,
             keep=keep,

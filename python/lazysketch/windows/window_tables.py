@@ -116,9 +116,9 @@ class WindowMaker(ABC, Generic[Table]):
 class WindowTables(WindowMaker[HeavyHitters]):
     """Maker of the live tables; all have the same hash seed, so that releases can be merged."""
 
-    def __init__(self, spec: HeavyHittersSpec, *, key: Key) -> None:
-        """Take the description and the master key of all tables."""
-        self._spec, self._key = spec, key
+    def __init__(self, spec: HeavyHittersSpec, *, key: Key, place: str = "one window") -> None:
+        """Take the description and the master key of all tables, and what is one of them."""
+        self._spec, self._key, self._place = spec, key, place
         self._reasons: tuple[str, ...] = ()
 
     def make(self, number: int) -> HeavyHitters:
@@ -181,7 +181,7 @@ class WindowTables(WindowMaker[HeavyHitters]):
         A person, whose events may lie in many windows, is protected within one of them.
         """
         counts = self._spec.table.privacy_unless(self._reasons)
-        within = None if counts.person_bound is None else "one window"
+        within = None if counts.person_bound is None else self._place
         return self._spec.privacy_of(counts, within=within)
 
     @property

@@ -46,6 +46,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "clock": {"every": "1h", "slices": 6, **FOUND},
     "clock, weights": {"every": "1h", "slices": 3, "keep": 3, "max_weight": 9, **FOUND},
     "clock, levels": {"every": "1h", "slices": 4, "keep": 3, **FOUND},
+    "clock, sliding": {"every": "10min", "span": "40min", "block": 4, "keep": 9, **FOUND},
+    "clock, slices": {"every": "10min", "span": "30min", "block": 1, "max_weight": 9, **FOUND},
     "range": {"every": "1h", "begin": BEGIN, "end": END, **FOUND, "memory": 8 << 20},
     "range, listed": {"every": "1h", "begin": BEGIN, "end": END, "domain": ["item 1"], **NOISE},
 }
@@ -62,6 +64,8 @@ def opened(store: Store, name: str, clock: Callable[[], float]) -> Any:
     options = KINDS[name]
     if "levels" in name:
         return store.hierarchical_windows("a", LEVELS, **options, clock=clock)
+    if "span" in options:
+        return store.sliding("a", **options, clock=clock)
     return store.windows("a", **options | ({"clock": clock} if "clock" in name else {}))
 
 
@@ -87,6 +91,10 @@ def change(name: str, live: Any, chance: Random) -> None:
 
 def seen(live: Any) -> tuple[Any, ...]:
     """Return what can be read of windows."""
+    if isinstance(live, ls.Sliding):
+        ends = live.windows_after()
+        seen_ends = [(it.begin, it.end, it.whole, it.names, it.release.to_bytes()) for it in ends]
+        return live.step, live.finished, seen_ends, live.slices, live.candidates
     parts = [*live.windows, *([live.open] if live.open is not None else [])]
     facts = [(it.number, it.begin, it.end, it.ended, it.whole, it.names) for it in parts]
     tables = [one.release.to_bytes() for it in parts for one in it.levels]
@@ -408,3 +416,44 @@ def _lists(chance: Random) -> Iterator[list[Any]]:
     yield [chance.randrange(-99, 99) for _ in range(20)]
     yield [2**64 - 1 - chance.randrange(9) for _ in range(20)]
     yield [text(chance) for _ in range(30)]
+
+
+def test_sliding_windows_of_another_cut_are_refused(lives: Lives) -> None:
+    with lives.open() as store:
+        opened(store, "clock, sliding", Clock()).update_many(["x"] * 9)
+    with lives.open() as store:
+        options = {**KINDS["clock, sliding"], "clock": Clock()}
+        for other in ({"every": "20min"}, {"span": "50min"}, {"block": 2}, {"discovery_epoch": 2}):
+            with pytest.raises(ArgumentValueError, match="expected the parameters that 'a' was"):
+                store.sliding("a", **options | other)
+        assert opened(store, "clock, sliding", Clock()).slices == 0
+
+
+def test_alerts_go_on_over_the_slices_that_a_restart_missed(lives: Lives) -> None:
+    """Slices end while no process runs: their windows are read by the next."""
+    clock = Clock()
+    with lives.open() as store:
+        live = opened(store, "clock, sliding", clock)
+        live.update_many(["x"] * 900)
+        clock.seconds += 600
+        live.update_many(["x"] * 900)
+    clock.seconds += 1_200
+    with lives.open() as store:
+        live = opened(store, "clock, sliding", clock)
+        windows = live.windows_after()
+        assert [round(one.release.estimate("x"), -2) for one in windows] == [900, 1_800, 1_800]
+        assert [one.whole for one in windows] == [False] * 3
+
+
+def test_earlier_releases_of_sliding_windows_have_each_block_once(lives: Lives) -> None:
+    clock = Clock()
+    with lives.open() as store:
+        live = opened(store, "clock, sliding", clock)
+        for _ in range(6):
+            live.update_many(["x"] * 500)
+            clock.seconds += 600
+        live.advance()
+        (last,) = live._last_published()
+    release = ls.Release.from_bytes(last)
+    assert len(release.parts) == 2
+    assert round(release.estimate("x"), -2) == 3_000

@@ -23,12 +23,14 @@ from lazysketch.cli.options import (
     state_options,
 )
 from lazysketch.cli.quantities import BYTES, DURATION, SHARE, STEPS
+from lazysketch.cli.run.alerting import AlertSettings
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.files import read_public_list
 from lazysketch.cli.run.people import check_people
 from lazysketch.cli.run.result_checks import check_interval, check_result
 from lazysketch.cli.run.signals import Signals
+from lazysketch.cli.run.sliding import sliding_target
 from lazysketch.cli.run.starting import discovered_target, listed_target, open_inputs
 from lazysketch.cli.run.state import State
 from lazysketch.cli.run.windows import WindowSettings
@@ -82,6 +84,18 @@ def _window_length(
         ) from None
 
 
+def _span_length(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> timedelta | None:
+    """Return a time."""
+    try:
+        return None if text is None else timedelta(seconds=DURATION.convert(text, None, None))
+    except (click.BadParameter, OverflowError):
+        raise ArgumentValueError(
+            f"--span: expected a time such as 90s, 15m, 1h or 1d, got {shown(text)}"
+        ) from None
+
+
 _DISCOVERY: Final = (
     option_with_default(
         "--share",
@@ -115,6 +129,13 @@ _WINDOWS: Final = (
         help="Count in windows, such as 1h or 100000 steps: a pipe by the clock, files by the "
         "time of each row, with --from and --to.  [default: the whole stream]",
     ),
+    click.option(
+        "--span",
+        metavar="TIME",
+        callback=_span_length,
+        help="With --window, for a pipe: list the last span, such as 1h, at every end of a window, "
+        "such as 1min.  [default: the last windows]",
+    ),
     option_with_default(
         "--keep",
         type=click.IntRange(min=1),
@@ -135,6 +156,33 @@ _WINDOWS: Final = (
         is_flag=True,
         help="With --window: list the items whose share changed between windows.  "
         "[default: the top items, and the changes below]",
+    ),
+)
+_ALERTS: Final = (
+    click.option(
+        "--alert",
+        multiple=True,
+        metavar="'ITEM > COUNT'",
+        help="With --span: tell when an item's count in the last span is certainly above a number; "
+        "* for any item.  [default: none]",
+    ),
+    click.option(
+        "--alert-run",
+        metavar="COMMAND",
+        help="With --alert: run a command for each alert, without a shell; it reads the alert as "
+        "JSON.  [default: none]",
+    ),
+    click.option(
+        "--alert-post",
+        metavar="URL",
+        help="With --alert: send each alert as JSON to an address.  [default: none]",
+    ),
+    option_with_default(
+        "--false-alarms",
+        type=SHARE,
+        default="1%",
+        metavar="SHARE",
+        help="With --alert: probability that any alert of a day is wrong, at most.",
     ),
 )
 _DISPLAY: Final = (
@@ -181,6 +229,7 @@ _DISPLAY: Final = (
 @rows_option
 @gathered(DiscoverySettings, "discovery", *_DISCOVERY)
 @gathered(WindowSettings, "windows", *_WINDOWS)
+@gathered(AlertSettings, "alerts", *_ALERTS)
 @input_options
 @state_options
 @ledger_options
@@ -195,6 +244,7 @@ def top(
     rows_shown: int,
     discovery: DiscoverySettings,
     windows: WindowSettings,
+    alerts: AlertSettings,
     reading: InputSettings,
     kept: StateSettings,
     charged: LedgerSettings,
@@ -215,6 +265,7 @@ def top(
       tcpdump -U -w - | lazysketch top - --format pcap --by dst
       lazysketch top access.log.gz --by host --domain hosts.txt
       lazysketch top flows.csv --by dst --window 1h --from 2026-05-17 --to 2026-05-18
+      tail -F access.log | lazysketch top - --by path --window 1min --span 1h
 
     With --user people are protected instead of events, and what counts of one person is bounded.
     Where the items are people themselves (addresses, accounts, names), a heavy person is named:
@@ -234,6 +285,7 @@ def top(
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, windows=windows, result=result)
     windows.check_complete()
+    alerts.check(in_spans=windows.span is not None)
     in_windows = windows.length is not None
     check_people(sketch, state=kept.state, windows=in_windows, ledger=charged.ledger)
     check_result(result, ends_early=not windows.by_time, goes_on=kept.state is not None)
@@ -256,6 +308,15 @@ def top(
         shown_early = dataclasses.replace(result, plot=None) if in_windows else result
         sketch = sketch.published_for(source, reading, shown_early, ends=ends)
         target: Target | None = windows.target(
+            sketch,
+            discovery=discovery,
+            domain=items,
+            max_weight=source.max_weight,
+            most=rows_shown,
+        )
+        target = target or sliding_target(
+            windows,
+            alerts,
             sketch,
             discovery=discovery,
             domain=items,
@@ -315,6 +376,10 @@ def _check_combinations(context: click.Context, *, listed: bool, result: ResultS
         unused = [option for name, option in _NOT_WINDOWED.items() if typed(name)]
         if unused:
             raise click.UsageError(f"{unused[0]}: expected no --window, got one", context)
+        if result.plot is not None and typed("span"):
+            raise click.UsageError("--plot: expected no --span, got one", context)
+        if typed("keep") and typed("span"):
+            raise click.UsageError("--keep: expected no --span, got one", context)
         if result.plot is not None and not is_page(result.plot):
             raise click.UsageError(
                 f"--plot: expected a page (.html) with --window, got {result.plot}", context

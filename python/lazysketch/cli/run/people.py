@@ -13,8 +13,8 @@ from lazysketch.errors import ArgumentTypeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lazysketch import Windows
     from lazysketch.cli.settings import SketchSettings
+    from lazysketch.windows.live_windows import LiveWindows
 
 __all__ = [
     "Refusing",
@@ -52,7 +52,7 @@ class Refusing(Protocol):
 class _PeopleOfWindows:
     known = None
 
-    def __init__(self, windows: Windows) -> None:
+    def __init__(self, windows: LiveWindows) -> None:
         self._windows = windows
 
     @property
@@ -98,7 +98,7 @@ def people_of(sketch: object) -> Refusing | None:
     return People.of_table(table) if isinstance(table, PrivateSketch) else None
 
 
-def people_of_windows(windows: Windows) -> Refusing | None:
+def people_of_windows(windows: LiveWindows) -> Refusing | None:
     """Return what each person has contributed to windows; None if people are not bounded."""
     return None if windows.privacy.person_bound is None else _PeopleOfWindows(windows)
 

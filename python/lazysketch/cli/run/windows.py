@@ -10,27 +10,34 @@ import dataclasses
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run.people import people_of_windows
 from lazysketch.cli.run.targets import HEADER
 from lazysketch.cli.view.discovery_messages import discovered
 from lazysketch.cli.view.output import Report
-from lazysketch.cli.view.pace import duration
 from lazysketch.cli.view.report import (
     CONFIDENCE,
     Moment,
     interval_caption,
 )
+from lazysketch.cli.view.window_words import (
+    change_of,
+    changes_caption,
+    instant_in_words,
+    length_in_words,
+    sentence_of_change,
+)
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
-from lazysketch.releases.rows import printable_item, row_of
+from lazysketch.releases.rows import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lazysketch import Change, Release, Window, Windows
+    from lazysketch import Release, Window, Windows
     from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
     from lazysketch.cli.view.output import Row
+    from lazysketch.cli.view.window_words import ChangeRow
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.rows import ItemRow
 
@@ -47,17 +54,6 @@ _OPTIONS: Final = {
 }
 
 
-class ChangeRow(TypedDict):
-    """A change of an item's share from one window to the next."""
-
-    window: str
-    item: str | int
-    before: float
-    after: float
-    change_low: float
-    change_high: float
-
-
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
     """Division of a stream into windows.
@@ -68,6 +64,7 @@ class WindowSettings:
         begin: The start of the public range of a file, or None.
         end: The end of that range, or None.
         changes: Whether the result is the changes instead of the items.
+        span: The length of sliding windows, of which ``length`` is a slice; None for none.
     """
 
     length: timedelta | int | None
@@ -75,6 +72,7 @@ class WindowSettings:
     begin: str | None
     end: str | None
     changes: bool
+    span: timedelta | None = None
 
     @property
     def by_time(self) -> bool:
@@ -87,6 +85,10 @@ class WindowSettings:
         dependent = self.begin is not None or self.end is not None or self.changes
         if self.length is None and dependent:
             raise ArgumentTypeError("--from, --to, --changes: expected --window too, got none")
+        if self.span is not None and not isinstance(self.length, timedelta):
+            raise ArgumentTypeError("--span: expected --window with a time too, such as 1min")
+        if self.span is not None and (self.begin is not None or self.end is not None):
+            raise ArgumentTypeError("--span: expected no --from and --to, got a range")
 
     def check_range(self, *, stored: bool) -> None:
         """Raise unless windows of time over files have a range.
@@ -94,10 +96,24 @@ class WindowSettings:
         Args:
             stored: Whether all inputs are files that end, for which the clock is meaningless.
         """
+        if stored and self.span is not None:
+            raise ArgumentTypeError(
+                "--span: expected a pipe or a topic, which a clock cuts, got files that end; list "
+                "the last of their windows together with --keep"
+            )
         if stored and isinstance(self.length, timedelta) and not self.by_time:
             raise ArgumentTypeError(
                 "--from, --to: expected the public range of the windows of a file, such as "
                 "2026-05-17 and 2026-05-18T12:00, got none"
+            )
+
+    def check_sketch(self, sketch: SketchSettings) -> None:
+        """Raise unless windows have sketches of this kind."""
+        if sketch.horizon is not None:
+            raise ArgumentTypeError("horizon: expected none with --window, got one")
+        if sketch.kind != "count-min" or sketch.mechanism != "tree":
+            raise ArgumentValueError(
+                "kind, mechanism: expected count-min and tree with --window, got others"
             )
 
     def target(
@@ -110,14 +126,9 @@ class WindowSettings:
         most: int,
     ) -> WindowedItems | None:
         """Return a target with fresh windows, None for no windows."""
-        if self.length is None:
+        if self.length is None or self.span is not None:
             return None
-        if sketch.horizon is not None:
-            raise ArgumentTypeError("horizon: expected none with --window, got one")
-        if sketch.kind != "count-min" or sketch.mechanism != "tree":
-            raise ArgumentValueError(
-                "kind, mechanism: expected count-min and tree with --window, got others"
-            )
+        self.check_sketch(sketch)
         try:
             from lazysketch import Windows  # late: few runs count in windows
 
@@ -179,7 +190,7 @@ class WindowedItems:
         self.tick = windows.tick
         self.close = windows.close
         self._holds_back = False
-        self._every, self._length = length, _length(length)
+        self._every, self._length = length, length_in_words(length)
         self._before: Window | None = None  # the last open one: the only table if none has ended
         self._shows_changes = shows_changes
         self._listed = listed
@@ -215,15 +226,15 @@ class WindowedItems:
         if now is None:
             return None
         release = now.release
-        ended = len(self.windows.windows)
+        ended, ends = len(self.windows.windows), instant_in_words(now.end)
         return Moment(
             release=release,
             rows=self._rows(include_open=True),
-            waiting=[
-                f"windows of {self._length}: {ended} kept; the open one ends at {_instant(now.end)}"
-            ],
+            waiting=[f"windows of {self._length}: {ended} kept; the open one ends at {ends}"],
             guarantee=str(self._privacy),
-            progress=f"since {_instant(now.begin)}" if isinstance(now.begin, datetime) else "",
+            progress=f"since {instant_in_words(now.begin)}"
+            if isinstance(now.begin, datetime)
+            else "",
         )
 
     def finish(self) -> Moment:
@@ -272,12 +283,12 @@ class WindowedItems:
         }
         lines = [f"{self._span(kept)} of {of}; {release._shape} each", moment.guarantee]
         if self._shows_changes:
-            lines.append(_changes_caption(changes))
+            lines.append(changes_caption(changes))
             return Report(changes, summary, lines, name="changed", header=_CHANGES)
         lines.append(f"low-high: {interval_caption(simultaneous=True)}, over these windows")
         if len(moment.rows) < self._most and not self._listed:
             lines.append(discovered(len(moment.rows), most=self._most))
-        lines += [_change_sentence(change) for change in changes]
+        lines += [sentence_of_change(change) for change in changes]
         return Report(moment.rows, summary, lines, header=HEADER)
 
     def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
@@ -299,7 +310,7 @@ class WindowedItems:
         number = f"{len(windows):,} windows" if len(windows) != 1 else "1 window"
         if not windows:
             return number
-        begin, end = _instant(windows[0].begin), _instant(windows[-1].end)
+        begin, end = instant_in_words(windows[0].begin), instant_in_words(windows[-1].end)
         return f"{number} of {self._length}, {begin} to {end}"
 
     def _rows(self, *, include_open: bool) -> list[ItemRow]:
@@ -314,55 +325,15 @@ class WindowedItems:
         return rows
 
     def _changes(self, position: int) -> list[ChangeRow]:
-        begin = _instant(self.windows.windows[position].begin)
+        begin = instant_in_words(self.windows.windows[position].begin)
         found = self.windows.changes_at(position, confidence=CONFIDENCE)
-        return [_change(begin, change) for change in found]
-
-
-def _change(begin: str, change: Change) -> ChangeRow:
-    return {
-        "window": begin,
-        "item": printable_item(change.item),
-        "before": round(change.before, 6),
-        "after": round(change.after, 6),
-        "change_low": round(change.low, 6),
-        "change_high": round(change.high, 6),
-    }
-
-
-def _change_sentence(row: ChangeRow) -> str:
-    direction = "rose" if row["change_low"] > 0 else "fell"
-    return (
-        f"{row['window']}: {row['item']} {direction} from {row['before']:.1%} to {row['after']:.1%}"
-        f" ({row['change_low']:+.1%} to {row['change_high']:+.1%})"
-    )
-
-
-def _changes_caption(rows: list[ChangeRow]) -> str:
-    number = f"{len(rows):,} changes" if len(rows) != 1 else "1 change"
-    return (
-        f"{number} of share from one window to the next; simultaneous {CONFIDENCE:.0%} confidence "
-        "intervals for all changes at a window"
-    )
+        return [change_of(begin, change) for change in found]
 
 
 def _facts(window: Window) -> dict[str, object]:
     return {
-        "begin": _instant(window.begin),
-        "end": _instant(window.end),
+        "begin": instant_in_words(window.begin),
+        "end": instant_in_words(window.end),
         "whole": window.whole,
         "names": len(window.names),
     }
-
-
-def _length(length: timedelta | int) -> str:
-    if isinstance(length, int):
-        return f"{length:,} steps"
-    seconds = length.total_seconds()
-    return duration(seconds) if seconds >= 1 else f"{seconds * 1000:g} ms"
-
-
-def _instant(instant: datetime | int) -> str:
-    if isinstance(instant, int):
-        return f"step {instant:,}"
-    return instant.isoformat(sep=" ", timespec="seconds").replace("+00:00", "Z")

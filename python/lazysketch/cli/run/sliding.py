@@ -1,0 +1,237 @@
+"""Sliding windows as the target of a run: items over the last span, at every end of a slice."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.cli.run.people import people_of_windows
+from lazysketch.cli.run.targets import HEADER
+from lazysketch.cli.view.discovery_messages import discovered
+from lazysketch.cli.view.output import Report
+from lazysketch.cli.view.report import CONFIDENCE, Moment, interval_caption
+from lazysketch.cli.view.window_words import (
+    change_of,
+    changes_caption,
+    instant_in_words,
+    length_in_words,
+    sentence_of_change,
+)
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
+from lazysketch.releases.rows import row_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lazysketch import Release, Sliding, Window
+    from lazysketch.cli.run.alerting import AlertSettings, AlertWatch
+    from lazysketch.cli.run.windows import WindowSettings
+    from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
+    from lazysketch.cli.view.output import Row
+    from lazysketch.cli.view.window_words import ChangeRow
+    from lazysketch.privacy.composable import Composable
+    from lazysketch.releases.rows import ItemRow
+
+__all__ = ["SlidingItems", "sliding_target"]
+
+# Options by the argument names in errors of the library.
+_OPTIONS: Final = {"every": "--window", "span": "--span"}
+_CHANGES: Final = ("window", "item", "before", "after", "change_low", "change_high")
+
+
+class SlidingItems:
+    """The items of the last span of a stream.
+
+    Args:
+        windows: Counts the stream.
+        span: The length of a window.
+        shows_changes: Whether the result is the changes instead of the items.
+        listed: Whether the items are those of a public list.
+        most: The maximum number of rows.
+        asked: The requested guarantee, an upper bound on the sum over discovery and counts.
+        watch: Reads ended slices for alerts; None without any.
+    """
+
+    waits_for_end = False
+    takes_times = False
+
+    def __init__(
+        self,
+        windows: Sliding,
+        *,
+        span: timedelta,
+        shows_changes: bool,
+        listed: bool,
+        most: int,
+        asked: PrivacySettings,
+        watch: AlertWatch | None = None,
+    ) -> None:
+        self.windows = windows
+        self.people = people_of_windows(windows)
+        self.tick = windows.tick
+        self._watch = watch
+        self._holds_back = False
+        self._span = length_in_words(span)
+        self._shows_changes, self._listed, self._most = shows_changes, listed, most
+        self._privacy = dataclasses.replace(
+            windows.privacy, epsilon=asked.epsilon, delta=asked.delta
+        )
+        self.spends: Composable = self._privacy
+
+    @property
+    def candidates(self) -> int:
+        """The number of published items."""
+        return len(self.windows.candidates)
+
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
+        """Count events, of people where the windows bound them."""
+        self.windows.update_many(items, weights, user=user)
+
+    def moment(self) -> Moment | None:
+        """Return the public state; None before the first slice has ended."""
+        window = self.windows.window()
+        if window is None:
+            return None
+        return Moment(
+            release=window.release,
+            rows=self._rows(),
+            waiting=[f"the last {self._span}, as of {instant_in_words(window.end)}"],
+            guarantee=str(self._privacy),
+            progress=f"since {instant_in_words(window.begin)}",
+        )
+
+    def finish(self) -> Moment:
+        """End the open slice, and return the public state at the end."""
+        if self._watch is not None:
+            self._watch.stop()
+        if self._holds_back:
+            self.windows.close()
+        with suppress(ClosedError):  # what is held back is closed, and never published
+            self.windows.finish()
+        if self._watch is not None and not self._holds_back:
+            self._watch.check()
+        return Moment(
+            release=self.release(), rows=self._rows(), waiting=[], guarantee=str(self._privacy)
+        )
+
+    def hold_back(self) -> None:
+        """From now on publish nothing more: the open slice does not end."""
+        self._holds_back = True
+
+    def release(self) -> Release:
+        """Return the table of the last span."""
+        return self.windows.release()
+
+    def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
+        """Return the rows of a moment with the window and the changes from the one before."""
+        del length_known  # of no use for windows
+        window = self.windows.window()
+        changes = [] if window is None else self._changes(window)
+        release, joint = moment.release, self._privacy
+        asked = {"epsilon": joint.epsilon, "delta": joint.delta}
+        summary = {
+            "window": None if window is None else _facts(window),
+            "kind": release.kind,
+            "depth": release.depth,
+            "width": release.width,
+            "hash_seed": str(release.hash_seed),  # JSON numbers are exact up to 2^53 only
+            "privacy": {**dataclasses.asdict(joint.sketch), **asked, "within": joint.within},
+            "guarantee": [moment.guarantee],
+            "confidence": CONFIDENCE,
+            "simultaneous": True,
+            **inputs,
+            "changes": changes,
+        }
+        lines = [f"{self._place(window)} of {of}; {release._shape}", moment.guarantee]
+        if self._shows_changes:
+            lines.append(changes_caption(changes))
+            return Report(changes, summary, lines, name="changed", header=_CHANGES)
+        lines.append(f"low-high: {interval_caption(simultaneous=True)}, over this window")
+        if len(moment.rows) < self._most and not self._listed:
+            lines.append(discovered(len(moment.rows), most=self._most))
+        lines += [sentence_of_change(change) for change in changes]
+        return Report(moment.rows, summary, lines, header=HEADER)
+
+    def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
+        """Raise: a page shows windows that follow each other."""
+        del report, releases, of
+        raise ArgumentTypeError("--plot: expected no --span, got one")
+
+    def close(self) -> None:
+        """Destroy the private state."""
+        if self._watch is not None:
+            self._watch.stop()
+        self.windows.close()
+
+    def _place(self, window: Window | None) -> str:
+        if window is None:
+            return f"no slice of the last {self._span}"
+        begin, end = instant_in_words(window.begin), instant_in_words(window.end)
+        return f"the last {self._span}, {begin} to {end}"
+
+    def _rows(self) -> list[ItemRow]:
+        hitters = self.windows.top(self._most, confidence=CONFIDENCE)
+        rows: list[ItemRow] = []
+        for rank, hitter in enumerate(hitters, start=1):
+            row = row_of(hitter.item, hitter.estimate, hitter.low, hitter.high, share=hitter.share)
+            rows.append({"rank": rank, **row, "complete": True})
+        return rows
+
+    def _changes(self, window: Window) -> list[ChangeRow]:
+        begin = instant_in_words(window.begin)
+        return [change_of(begin, change) for change in self.windows.changes(confidence=CONFIDENCE)]
+
+
+def _facts(window: Window) -> dict[str, object]:
+    return {
+        "begin": instant_in_words(window.begin),
+        "end": instant_in_words(window.end),
+        "whole": window.whole,
+        "names": len(window.names),
+    }
+
+
+def sliding_target(
+    windows: WindowSettings,
+    alerts: AlertSettings,
+    sketch: SketchSettings,
+    *,
+    discovery: DiscoverySettings,
+    domain: Iterable[str] | Iterable[int] | None,
+    max_weight: int,
+    most: int,
+) -> SlidingItems | None:
+    """Return a target with fresh sliding windows, None for none."""
+    if windows.span is None or not isinstance(windows.length, timedelta):
+        return None
+    windows.check_sketch(sketch)
+    listed = None if domain is None else list(domain)
+    whole = listed is not None and all(isinstance(item, int) for item in listed)
+    rules = alerts.rules(whole_numbers=whole)
+    from lazysketch import Alerts, Sliding  # late: few runs count in windows
+
+    try:
+        options = sketch.hitters_options(discovery, max_weight=max_weight)
+        if listed is not None:
+            options["share"] = None
+        live = Sliding(every=windows.length, span=windows.span, domain=listed, **options)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        name, colon, rest = str(error).partition(": ")
+        raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
+    every = windows.length.total_seconds()
+    watch = None
+    if rules:
+        readings = alerts.readings(every)
+        told = Alerts(live, rules, false_alarm_rate=alerts.false_alarms, readings=readings)
+        watch = alerts.watch(told, every=every)
+    return SlidingItems(
+        live,
+        span=windows.span,
+        shows_changes=windows.changes,
+        listed=listed is not None,
+        most=most,
+        asked=sketch,
+        watch=watch,
+    )
