@@ -147,9 +147,7 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
     PlantedBug(
         name="first-slot-takes-the-shared-noise",
         subject="reuse of draws",
-        claim=(
-            "The slots of Misra-Gries are numbered from 0, so the first draws the shared noise."
-        ),
+        claim="Slots of Misra-Gries are numbered from 0: the first draws the shared noise.",
         caught_by=_PROPERTIES
         + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[dictionary]",
     ),

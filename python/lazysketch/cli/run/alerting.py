@@ -83,6 +83,8 @@ class AlertSettings:
         Args:
             whole_numbers: Whether the items of the public list are numbers.
         """
+        if not self.alert:
+            return []
         from lazysketch import AlertRule  # late: few runs have alerts
 
         found = []

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.output import Row
     from lazysketch.cli.view.window_words import ChangeRow
     from lazysketch.privacy.composable import Composable
+    from lazysketch.releases.items import Item
     from lazysketch.releases.rows import ItemRow
 
 __all__ = ["SlidingItems", "sliding_target"]
@@ -207,7 +208,7 @@ def sliding_target(
     if windows.span is None or not isinstance(windows.length, timedelta):
         return None
     windows.check_sketch(sketch)
-    listed = None if domain is None else list(domain)
+    listed: list[Item] | None = None if domain is None else list(domain)
     whole = listed is not None and all(isinstance(item, int) for item in listed)
     rules = alerts.rules(whole_numbers=whole)
     from lazysketch import Alerts, Sliding  # late: few runs count in windows
