@@ -110,7 +110,13 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "compose",
         ),
     ),
-    "planning": ("Planning", ("plan", "Plan", "Prediction", "plan_distinct", "DistinctPlan")),
+    "planning": (
+        "Planning",
+        (
+            *("plan", "Plan", "Prediction", "plan_distinct", "DistinctPlan"),
+            *("plan_distribution", "DistributionPlan"),
+        ),
+    ),
     "stores": (
         "Stores and ledgers",
         (

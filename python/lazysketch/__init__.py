@@ -41,7 +41,15 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     )
     from lazysketch.ledger import Ledger
     from lazysketch.pipelines import Part, Pipeline, PrivacyShare
-    from lazysketch.planning import DistinctPlan, Plan, Prediction, plan, plan_distinct
+    from lazysketch.planning import (
+        DistinctPlan,
+        DistributionPlan,
+        Plan,
+        Prediction,
+        plan,
+        plan_distinct,
+        plan_distribution,
+    )
     from lazysketch.privacy.accounting import Privacy
     from lazysketch.privacy.composition import Composition, compose
     from lazysketch.privacy.person_bound import PersonBound
@@ -98,6 +106,7 @@ __all__ = [
     "DistinctPlan",
     "DistinctRelease",
     "Distribution",
+    "DistributionPlan",
     "DistributionRelease",
     "FiredAlerts",
     "Geometric",
@@ -153,6 +162,7 @@ __all__ = [
     "open_store",
     "plan",
     "plan_distinct",
+    "plan_distribution",
     "url_paths",
 ]
 
@@ -176,6 +186,7 @@ _MODULES: Final = {
     "DistinctPlan": "lazysketch.planning",
     "DistinctRelease": "lazysketch.releases.distinct_release",
     "Distribution": "lazysketch.sketches.distribution",
+    "DistributionPlan": "lazysketch.planning",
     "DistributionRelease": "lazysketch.releases.distribution_release",
     "FiredAlerts": "lazysketch.windows",
     "Geometric": "lazysketch.specification.schedules",
@@ -231,6 +242,7 @@ _MODULES: Final = {
     "open_store": "lazysketch.store",
     "plan": "lazysketch.planning",
     "plan_distinct": "lazysketch.planning",
+    "plan_distribution": "lazysketch.planning",
     "url_paths": "lazysketch.heavy_hitters",
 }
 

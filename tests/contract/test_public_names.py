@@ -33,6 +33,7 @@ EXPORTED = SKETCHES | {
     "DistinctPlan",
     "DistinctRelease",
     "Distribution",
+    "DistributionPlan",
     "DistributionRelease",
     "Alert",
     "AlertRule",
@@ -89,6 +90,7 @@ EXPORTED = SKETCHES | {
     "open_store",
     "plan",
     "plan_distinct",
+    "plan_distribution",
 }
 CONSTRUCTED = {
     "ContinualCounters",

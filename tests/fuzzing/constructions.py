@@ -144,6 +144,11 @@ def _subjects() -> list[Subject]:
         _of(ls.PeriodicSaves, {"release": _sketch().release, "path": "no such folder/a.lzs"}),
         _of(open_source, {"paths": "/dev/null", "format": "lines"}),
         _of(ls.plan_distinct, {"items": 10_000, **_NOISE}, rare=True),
+        _of(
+            ls.plan_distribution,
+            {"bins": ls.Bins([1.0, 2.0]), "values": 10_000, **_NOISE},
+            rare=True,
+        ),
         _of(ls.plan, {"steps": 10_000, "relative_error": 0.5, **_NOISE}, rare=True),
         *_methods(),
     ]

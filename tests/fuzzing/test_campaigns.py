@@ -30,6 +30,7 @@ RESULTS = {
         "Prediction",
         "Privacy",
         "DistinctPlan",
+        "DistributionPlan",
         "DistinctRelease",
         "DistributionRelease",
         "Release",

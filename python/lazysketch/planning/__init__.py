@@ -5,7 +5,8 @@ and returns one with the parts of its predicted error. It reads no private strea
 table. Costs about a second. Choose ``depth`` and ``width`` by hand to follow a paper.
 
 Floors, downward: sketch_plan -> bounding, comparison, plot -> search -> prediction -> design ->
-request -> people, reads -> workload. ``plan_distinct`` stands alone.
+request -> people, reads -> workload. ``plan_distinct`` and ``plan_distribution`` stand alone, over
+noise_over_time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from lazysketch.planning.bounding import Bounded
 from lazysketch.planning.comparison import Compared, best_schedule
 from lazysketch.planning.distinct_plan import DistinctPlan, plan_distinct
+from lazysketch.planning.distribution_plan import DistributionPlan, plan_distribution
 from lazysketch.planning.prediction import Prediction
 from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import SHARE, request_of
@@ -24,12 +26,14 @@ __all__ = [
     "Bounded",
     "Compared",
     "DistinctPlan",
+    "DistributionPlan",
     "Plan",
     "Prediction",
     "Reads",
     "best_schedule",
     "plan",
     "plan_distinct",
+    "plan_distribution",
 ]
 
 

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.error_model import deviations_of, level_of
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.estimation.occupancy import Occupancy
+from lazysketch.planning.noise_over_time import mean_noise_variance
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.keys import Key
@@ -28,7 +27,6 @@ from lazysketch.specification.table_spec import TableSpec
 __all__ = ["DistinctPlan", "plan_distinct"]
 
 _LARGEST: Final = 2**48  # items, and steps
-_SHOWN_PUSHES: Final = 4_096  # over which the variance of noise is averaged
 _WORSE: Final = 1.1  # than the least possible error, if no target is given
 
 
@@ -185,10 +183,7 @@ def _sizes(items: int) -> Iterator[tuple[int, int]]:
 
 def _noise_variance(spec: TableSpec, steps: int) -> float:
     """Return the mean variance of the noise in a number of set bits, in squared bits."""
-    leaves = min(steps, spec.schedule.leaves(spec.width), spec.chosen_mechanism.leaves)
-    pushes = np.unique(np.linspace(1, leaves, _SHOWN_PUSHES).astype(np.int64))
-    mean = float(spec.chosen_mechanism.variances(pushes).mean())
-    return (spec.sigma**2 * mean + 1.0 / 12.0) / BIT_WEIGHT**2
+    return mean_noise_variance(spec, steps) / BIT_WEIGHT**2
 
 
 def _checked_error(relative_error: object) -> float:

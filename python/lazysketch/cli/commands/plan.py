@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,16 @@ import click
 from lazysketch.cli.input_options import sample_options
 from lazysketch.cli.options import gathered, option_with_default, output_option, privacy_options
 from lazysketch.cli.quantities import BYTES, DURATION, RATE, SHARE, STEPS
+from lazysketch.cli.run.public_samples import PublicSample, sample_of
+from lazysketch.cli.run.statistic_plans import (
+    DISTINCT,
+    ITEMS,
+    VALUES,
+    check_options,
+    length_of,
+    plan_of_distinct,
+    plan_of_values,
+)
 from lazysketch.cli.settings import KINDS, InputSettings, PrivacySettings
 from lazysketch.cli.view.output import Report, write
 from lazysketch.errors import ArgumentTypeError
@@ -22,8 +31,6 @@ if TYPE_CHECKING:
 
     from lazysketch.cli.view.output import Row
     from lazysketch.planning import Bounded, Plan, Reads
-    from lazysketch.sources import Source
-    from lazysketch.sources.batch import Item
     from lazysketch.specification.sizing import SketchKind
 
 
@@ -165,6 +172,20 @@ _GOAL: Final = (
 
 
 @click.command()
+@option_with_default(
+    "--of",
+    type=click.Choice([ITEMS, DISTINCT, VALUES]),
+    default=ITEMS,
+    help="What is planned: counts of items, as of top and estimate; the number of distinct items; "
+    "a distribution of values, as of quantiles.",
+)
+@option_with_default(
+    "--bins",
+    type=int,
+    default=1024,
+    metavar="N",
+    help="With --of values: bins, with the one below and the one above.",
+)
 @gathered(StreamSettings, "stream", *_STREAM)
 @privacy_options
 @gathered(GoalSettings, "goal", *_GOAL)
@@ -181,8 +202,12 @@ _GOAL: Final = (
     help="Plot the error over the memory as .png, .svg or .pdf.  [default: no plot]",
 )
 @output_option
+@click.pass_context
 def plan(
+    context: click.Context,
     *,
+    of: str,
+    bins: int,
     stream: StreamSettings,
     privacy: PrivacySettings,
     goal: GoalSettings,
@@ -191,7 +216,7 @@ def plan(
     plot: str | None,
     output: str,
 ) -> None:
-    """Choose depth, width and schedule of a sketch, and predict its errors.
+    """Choose the size of a sketch, or of another statistic, and predict its errors.
 
     Prints the smallest sketch that reaches --error for an item of --share, or the best
     one within --memory, and the options to create it. No private data are read: a sample
@@ -205,11 +230,47 @@ def plan(
       lazysketch plan --steps 1e8 --error 1% --share 0.1%
       lazysketch plan --rate 5000/s --for 30d --memory 64KB --skew 1.2 --explain
       lazysketch plan --steps 1e6 --sample public.csv --by page --user client
+      lazysketch plan --of distinct --distinct 1e6 --steps 1e8 --error 2%
+      lazysketch plan --of values --steps 1e6 --bins 256
     """
+    check_options(context, of)
+    if of != ITEMS:
+        write(_of_statistic(of, stream, privacy, goal, bins=bins), output=output)
+        return
     found = _planned(stream, privacy, goal, reading=reading)
     if plot is not None:
         found.plot(plot)
     write(_report(found, explain=explain), output=output)
+
+
+def _of_statistic(
+    of: str, stream: StreamSettings, privacy: PrivacySettings, goal: GoalSettings, *, bins: int
+) -> Report:
+    steps = length_of(
+        steps=stream.steps,
+        rate=stream.events_per_second,
+        duration=stream.duration,
+        horizon=stream.horizon,
+    )
+    if of == VALUES:
+        return plan_of_values(
+            privacy,
+            bins=bins,
+            steps=steps,
+            horizon=stream.horizon,
+            reads=stream.reads,
+            confidence=goal.confidence,
+        )
+    return plan_of_distinct(
+        privacy,
+        items=stream.distinct,
+        steps=steps,
+        horizon=stream.horizon,
+        reads=stream.reads,
+        relative_error=goal.relative_error,
+        memory=goal.memory,
+        confidence=goal.confidence,
+    )
 
 
 def _planned(
@@ -225,9 +286,9 @@ def _planned(
             "steps: expected the length of the stream (--steps 1e8, or --rate and --for, or "
             "--horizon), got none"
         )
-    sample = _Sample()
+    sample = PublicSample()
     if stream.sample is not None:
-        sample = _read(stream.sample, reading, user=stream.user)
+        sample = sample_of(stream.sample, reading, user=stream.user)
     elif stream.user is not None:
         raise ArgumentTypeError(
             "user: expected --sample too, a public one with this field, got none"
@@ -255,59 +316,6 @@ def _planned(
         weights=sample.weights,
         reads=stream.reads,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """What a file says of the stream.
-
-    Args:
-        items: The total weight of each item; with people, the item of each event.
-        user: The person of each event, with people.
-        weights: The weight of each event, with people and weights.
-        mean_weight: The mean weight of an event, with weights.
-    """
-
-    items: Counter[Item] | list[Item] | None = None
-    user: list[Item] | None = None
-    weights: list[int] | None = None
-    mean_weight: float | None = None
-
-
-def _read(path: str, reading: InputSettings, *, user: str | None) -> _Sample:
-    source = reading.open((path,), user=user)
-    if user is not None:
-        return _read_people(path, source, weighed=reading.weight is not None)
-    counts: Counter[Item] = Counter()
-    events = total = 0
-    for batch in source:
-        items = batch.item_list
-        events += len(items)
-        total += batch.total_weight
-        if batch.weights is None:
-            counts.update(items)
-            continue
-        for item, weight in zip(items, batch.weights, strict=True):
-            counts[item] += int(weight)
-    if not total:
-        raise ArgumentTypeError(f"sample: expected at least one event, got none in {path}")
-    return _Sample(counts, mean_weight=total / events if reading.weight is not None else None)
-
-
-def _read_people(path: str, source: Source, *, weighed: bool) -> _Sample:
-    items: list[Item] = []
-    user: list[Item] = []
-    weights: list[int] = []
-    for batch in source:
-        items += batch.item_list
-        user += batch.user_list or []
-        given = [1] * len(batch.items) if batch.weights is None else batch.weights
-        weights += [int(weight) for weight in given]
-    if not items:
-        raise ArgumentTypeError(
-            f"sample: expected at least one event with its person, got none in {path}"
-        )
-    return _Sample(items, user, weights if weighed else None)
 
 
 def _report(found: Plan, *, explain: bool) -> Report:

@@ -1,0 +1,74 @@
+"""``lazysketch plan --of distinct`` and ``--of values``: what the library plans, in words."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+
+import lazysketch as ls
+from lazysketch.cli import main
+
+
+def planned(capsys: pytest.CaptureFixture[str], words: str) -> dict[str, Any]:
+    assert main(["plan", *shlex.split(words), "--output", "json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_count_of_distinct_items(capsys: pytest.CaptureFixture[str]) -> None:
+    wanted: Any = {"items": 20_000, "steps": 10**6, "epsilon": 1.0, "delta": 1e-8}
+    found = planned(capsys, "--of distinct --distinct 2e4 --steps 1e6 --error 6%")
+    same = ls.plan_distinct(**wanted, relative_error=0.06)
+    assert (found["bits"], found["levels"]) == (same.bits, same.levels)
+    assert found["relative_error"] == same.relative_error <= 0.06
+    assert found["errors"][0]["relative_error"] == same.relative_error
+    assert (
+        found["options"] == f"--bits {same.bits} --levels {same.levels} --epsilon 1 --delta 1e-08"
+    )
+    small = planned(capsys, "--of distinct --distinct 2e4 --rate 100/s --for 10000s --memory 2KB")
+    assert small["memory"] <= 2_048
+    assert small["steps"] == 10**6
+    ended = planned(capsys, "--of distinct --distinct 2e4 --steps 1e6 --reads end")
+    assert ended["schedule"] == "single"
+    limited = planned(capsys, "--of distinct --distinct 2e4 --horizon 1e6 --relation zero-out")
+    assert limited["options"].endswith("--relation zero-out --horizon 1000000")
+
+
+def test_a_distribution_of_values(capsys: pytest.CaptureFixture[str]) -> None:
+    found = planned(capsys, "--of values --steps 1e6 --bins 256 --epsilon 0.5")
+    bins = ls.Bins.linear(0, 1, number=254)
+    same = ls.plan_distribution(bins=bins, values=10**6, epsilon=0.5, delta=1e-8)
+    assert found["rank_error"] == same.rank_error
+    assert found["standard_error"] == same.standard_error
+    assert found["options"].startswith("--bins 256 --epsilon 0.5 --delta 1e-08")
+    people = planned(capsys, "--of values --horizon 1e6 --max-events-per-user 4 --reads end")
+    assert "--max-events-per-user 4" in people["options"]
+    assert (people["schedule"], people["bins"]) == ("single", 1024)
+    assert main(shlex.split("plan --of values --steps 1e6")) == 0
+    assert "in ranks; the width of a bin comes on top" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--of distinct --steps 1e6", "--distinct: expected the number of distinct items"),
+        ("--of distinct --distinct 9 --steps 9 --skew 1", "--skew: expected none with --of dist"),
+        ("--of distinct --distinct 9 --steps 9 --bins 8", "--bins: expected none with --of dist"),
+        ("--of values --steps 1e6 --error 1%", "--error: expected none with --of values"),
+        ("--of values --steps 1e6 --reads 100", "--reads: expected continually or end"),
+        ("--of values --steps 1e6 --bins 2", "--bins: expected an integer from 3 to 16,384"),
+        ("--of values --rate 5/s", "--for: expected --rate and --for together"),
+        ("--of values", "--steps: expected the length of the stream"),
+        ("--steps 1e6 --bins 8", "--bins: expected none with --of items"),
+    ],
+)
+def test_wrong_options_are_named(
+    capsys: pytest.CaptureFixture[str], words: str, message: str
+) -> None:
+    assert main(["plan", *shlex.split(words)]) == 2
+    found = capsys.readouterr()
+    assert message in found.err
+    assert not found.out
