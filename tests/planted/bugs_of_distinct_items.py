@@ -9,7 +9,7 @@ from tests.planted.planted_bug import PlantedBug
 
 __all__ = ["BUGS_OF_DISTINCT_ITEMS", "BUGS_OF_DISTINCT_ITEMS_IN_THE_CORE"]
 
-_BITS: Final = "lib sketch::seen_bits::tests::"
+_BITS: Final = "lib sketch::distinct_items::"
 _RELATIONS: Final = "lazysketch.privacy.relations"
 _DISTINCT: Final = "lazysketch.specification.distinct"
 _OCCUPANCY: Final = "lazysketch.estimation.occupancy"

@@ -41,6 +41,18 @@ BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
         caught_by=f"{_CORE}::sizes_and_descriptions_do_not_depend_on_the_events",
     ),
     PlantedBug(
+        name="union-adds-what-is-set",
+        subject="sensitivity",
+        claim="A bit of a distinct item that two workers or two steps have set counts twice.",
+        caught_by=f"{_CORE}::steps_of_bits::unions_end_in_the_state_of_one_machine",
+    ),
+    PlantedBug(
+        name="edges-of-a-worker-are-not-compared",
+        subject="distribution",
+        claim="A worker counts values in other bins than those of the digest that it seals.",
+        caught_by=f"{_CORE}::steps_of_values::other_edges_are_refused",
+    ),
+    PlantedBug(
         name="copies-of-a-name-count-once",
         subject="discovery",
         claim="A name that workers have counted is one event, however often it occurred.",

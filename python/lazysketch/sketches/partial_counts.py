@@ -29,7 +29,8 @@ class PartialCounts(LiveState, _native.PartialCounts):
     Guarantee: no noise is drawn here, and none is needed: the state of the private table, and so
     what it publishes, is that of :meth:`update_batch` with the events of all workers, bit for bit.
     An event has to be counted by one worker, and its partial counts have to reach the store once:
-    an event that is counted twice has twice the weight that its protection is calibrated for. The
+    an event that is counted twice has twice the weight that its protection is calibrated for. Of
+    distinct items the store takes the union: there an event may be counted by several workers. The
     store refuses the same partial counts twice; that two workers do not count the same input is up
     to the caller.
 
@@ -73,8 +74,8 @@ class PartialCounts(LiveState, _native.PartialCounts):
         Guarantee: the whole batch is checked before the first event is counted.
 
         Args:
-            items: Arrow data, a NumPy array or an iterable of items.
-            weights: one integer per item, or None for weight 1.
+            items: Arrow data, a NumPy array or an iterable of items, or of numbers for values.
+            weights: one integer per item, or None for weight 1; None for distinct items.
             column: the name of the column, for a table with several columns.
 
         Raises:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, overload
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
+from lazysketch.releases.any_release import AnyRelease, any_release
+from lazysketch.releases.distinct_release import DistinctRelease
+from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call
@@ -15,6 +18,8 @@ from lazysketch.store.partial_batches import ADDED, AddedPartial, lost_publicati
 
 if TYPE_CHECKING:
     from lazysketch.store.ingestion import Stored
+    from lazysketch.store.stored_distinct import StoredDistinct
+    from lazysketch.store.stored_distribution import StoredDistribution
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
     from lazysketch.store.stored_objects import (
         StoredCounters,
@@ -51,6 +56,26 @@ class PartialIngestion(Ingestion):
         into: StoredHierarchy | StoredHierarchicalWindows,
         positions: str = "",
     ) -> tuple[Release, ...]: ...
+    @overload
+    def add_partials(
+        self,
+        source: str,
+        sequence: int,
+        sealed: Iterable[bytes],
+        *,
+        into: StoredDistinct,
+        positions: str = "",
+    ) -> DistinctRelease: ...
+    @overload
+    def add_partials(
+        self,
+        source: str,
+        sequence: int,
+        sealed: Iterable[bytes],
+        *,
+        into: StoredDistribution,
+        positions: str = "",
+    ) -> DistributionRelease: ...
     def add_partials(
         self,
         source: str,
@@ -59,7 +84,7 @@ class PartialIngestion(Ingestion):
         *,
         into: Stored,
         positions: str = "",
-    ) -> Release | tuple[Release, ...]:
+    ) -> AnyRelease | tuple[AnyRelease, ...]:
         """Add the partial counts of workers as one step, commit, and return what is published.
 
         Windows take their steps by the clock: there the counts are a part of the open slice.
@@ -81,8 +106,9 @@ class PartialIngestion(Ingestion):
             sequence: 1, 2, ... within the source; gaps are allowed.
             sealed: results of ``PartialCounts.seal``, in any order; none for a step without events.
                 They are opened one after the other.
-            into: a sketch, counters, heavy hitters or a hierarchy, of this store, with the batch
-                schedule; or windows by the clock. Of hierarchies those that split items natively.
+            into: a sketch, counters, distinct items, a distribution, heavy hitters or a hierarchy,
+                of this store, with the batch schedule; or windows by the clock. Of hierarchies
+                those that split items natively.
             positions: what :meth:`note` returns from then on, up to 10,000 characters: where the
                 source reads on.
 
@@ -125,7 +151,7 @@ class PartialIngestion(Ingestion):
         into: Stored,
         counts: _native.GatheredCounts,
         partials: list[AddedPartial],
-    ) -> Release | tuple[Release, ...]:
+    ) -> AnyRelease | tuple[AnyRelease, ...]:
         journal = self._journal
         journal.check()
         table = into._partial_table()
@@ -151,7 +177,7 @@ class PartialIngestion(Ingestion):
             journal.change(into, call)
         return self._publication(source, into)
 
-    def _publication(self, source: str, into: Stored) -> Release | tuple[Release, ...]:
+    def _publication(self, source: str, into: Stored) -> AnyRelease | tuple[AnyRelease, ...]:
         """Commit, and return what is published after the last batch of a source."""
         batches = self._journal.partials
         self._journal.commit()
@@ -162,5 +188,5 @@ class PartialIngestion(Ingestion):
                 raise lost_publication()
             batches.published(source, [it.to_bytes() for it in into._publication()])
         self.commit()  # where a checkpoint may be due, which has the publication
-        releases = [Release.from_bytes(it) for it in batches.last[source].publication]
+        releases = [any_release(it) for it in batches.last[source].publication]
         return tuple(releases) if into._partial_levels() else releases[0]

@@ -18,7 +18,7 @@ from lazysketch.store.journal import Journal
 
 if TYPE_CHECKING:
     from lazysketch.heavy_hitters.hierarchies import Levels
-    from lazysketch.releases.release import Release
+    from lazysketch.releases.any_release import AnyRelease
     from lazysketch.windows.open_windows import Progress
 
 __all__ = ["Changes", "reads_after_commit", "unknown_change", "workers_split"]
@@ -155,8 +155,8 @@ class Changes:
     def _partial_table(self) -> _native.PrivateSketch:
         """Return the table to which partial counts are added."""
         raise ArgumentValueError(
-            "into: expected a sketch, counters, heavy hitters, a hierarchy, or windows by the "
-            f"clock, for partial counts, got {type(self).__name__}"
+            "into: expected a sketch, counters, distinct items, a distribution, heavy hitters, a "
+            f"hierarchy, or windows by the clock, for partial counts, got {type(self).__name__}"
         )
 
     def partial_spec(
@@ -171,8 +171,9 @@ class Changes:
                 default 2^20. All of them together have at most 256 bytes times this number.
 
         Returns:
-            100 bytes, and a few more for an object that publishes names, to be used for up to 1,024
-            steps from now on, or until the open window ends.
+            100 bytes, a few more for distinct items and an object that publishes names, and 8 more
+            for each edge between the bins of a distribution; to be used for up to 1,024 steps from
+            now on, or until the open window ends.
 
         Raises:
             ArgumentTypeError: not an integer.
@@ -192,7 +193,7 @@ class Changes:
         """Return how workers split items into names of levels; None without levels."""
         return None
 
-    def _publication(self) -> tuple[Release, ...]:
+    def _publication(self) -> tuple[AnyRelease, ...]:
         """Return what is published after partial counts were added, one release per level."""
         return (self.release(),)  # type: ignore[attr-defined]
 

@@ -10,8 +10,10 @@ use crate::items::Column;
 use crate::maker_process::MakerProcess;
 use crate::private::PrivateSketch;
 use crate::release::target_of;
+use crate::values::bins_of_worker;
 use crate::weights::weights_in_place;
 use lazysketch_core::item::Item;
+use lazysketch_core::parameters::TableKind;
 use lazysketch_core::partial::{PartialCounts as CoreCounts, PartialKeys, PartialSpec};
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Items;
@@ -32,6 +34,8 @@ pub(crate) struct PartialCounts {
     fingerprinter: Fingerprinter,
     /// How items become names of the finest level, for a hierarchy.
     levels: Option<Names>,
+    /// The edges between bins, for values.
+    edges: Arc<[f64]>,
     inner: Mutex<CoreCounts>,
 }
 
@@ -48,7 +52,7 @@ impl PartialCounts {
 impl PartialCounts {
     #[new]
     fn new(spec: &Bound<'_, PyBytes>) -> PyResult<Self> {
-        let spec = PartialSpec::decode(spec.as_bytes()).map_err(raise)?;
+        let (spec, edges) = PartialSpec::decode_for_worker(spec.as_bytes()).map_err(raise)?;
         let levels = levels_of(&spec).map_err(raise)?;
         let counts = CoreCounts::new(spec).map_err(raise)?;
         Ok(Self {
@@ -56,6 +60,7 @@ impl PartialCounts {
             spec,
             fingerprinter: *counts.fingerprinter(),
             levels,
+            edges,
             inner: Mutex::new(counts),
         })
     }
@@ -95,6 +100,10 @@ impl PartialCounts {
         };
         if let Some(finest) = names {
             return count(Items::columns(&finest.columns()?));
+        }
+        if let TableKind::Values { .. } = self.spec.shape.kind {
+            let bins = bins_of_worker(items.py(), items, &self.edges)?;
+            return count(Items::Ready(&bins));
         }
         if self.spec.named.is_some() {
             let batch = Events::of(items, column.as_ref())?;

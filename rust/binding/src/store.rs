@@ -150,7 +150,9 @@ impl Store {
         levels: Option<&Bound<'py, Hierarchy>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let spec = self.spec_for_workers(table, issued, (most_events, most_names), levels)?;
-        Ok(PyBytes::new(table.py(), &spec.encode()))
+        let mut core = table.get().guarded().lock(table.py())?;
+        let bytes = spec.encode_for_worker(core.sketch().edges());
+        Ok(PyBytes::new(table.py(), &bytes))
     }
 
     /// Return an empty sum of partial counts for a step of a table.

@@ -42,6 +42,16 @@ pub(crate) fn bins_of_values<'py>(
     Ok(PyArray1::from_vec(py, bins))
 }
 
+/// Return the bin of every value for a worker, which has the edges of its description.
+pub(crate) fn bins_of_worker(
+    py: Python<'_>,
+    values: &Bound<'_, PyAny>,
+    edges: &[f64],
+) -> PyResult<Vec<u64>> {
+    let values = numbers_of(values)?;
+    py.detach(|| bins_of(&values, edges)).map_err(raise)
+}
+
 /// Return the squared sensitivity of the node sums of a tree, and how many an event changes; with
 /// `replaced` where an event takes the place of another.
 #[pyfunction]

@@ -43,7 +43,7 @@ pub enum TableKind {
     /// One counter per index, no hashing.
     Counters,
     /// One counter per sampling level: how many bits of a secret bitmap are set. Every item has one
-    /// bit of one level ([`crate::sketch::seen_bits`]).
+    /// bit of one level ([`crate::table::seen_bits`]).
     Distinct {
         /// Bits of each level, a power of two.
         bits: u32,

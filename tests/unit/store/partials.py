@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from tests.unit.store.lives import NOISE, hitters, table
+from tests.unit.store.lives import NOISE, distinct, hitters, table, values
 
 import lazysketch as ls
 from lazysketch.store import Store
@@ -47,6 +47,8 @@ OPENED: dict[str, Callable[[Store], Any]] = {
     "count-min": lambda store: store.sketch("a", table(schedule=BATCHES)),
     "count-sketch": lambda store: store.sketch("a", table("count-sketch", BATCHES, max_weight=5)),
     "counters": lambda store: store.counters("a", table("counters", BATCHES, max_weight=5)),
+    "distinct": lambda store: store.distinct("a", distinct(BATCHES)),
+    "values": lambda store: store.distribution("a", values(BATCHES)),
     "listed": listed,
     "names": named,
     "names of weights": partial(named, max_weight=5, weighted=True),

@@ -3,7 +3,8 @@
 //! A name determines the names above it, so workers count those of the finest level alone, and the
 //! store makes the exact counts of the others: each event counts once at every level.
 
-use super::counts::{PartialCounts, refused};
+use super::counts::PartialCounts;
+use super::exact_counts::refused;
 use super::names::{CountedName, NameCounts, NameLimits};
 use crate::Result;
 use crate::discovery::counted_names::NamesInOrder;

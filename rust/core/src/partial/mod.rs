@@ -14,11 +14,13 @@
 //! |---|---|
 //! | [`spec`], [`named`] | what a worker has to know, in 100 bytes and a few more of names |
 //! | [`counts`] | the counts: adding events, merging, gathering those of a step |
+//! | `exact_counts` | what is counted of a kind of table: cells, bits or names |
 //! | `names`, `name_index`, `saved_names` | exact counts of names, where they are, and their bytes |
 //! | [`level_names`] | names of a step at the levels of a hierarchy |
 //! | [`sealing`] | the store's keys, and the bytes of sealed counts (docs/state-format.md) |
 
 pub mod counts;
+pub(crate) mod exact_counts;
 pub mod level_names;
 mod name_index;
 pub mod named;

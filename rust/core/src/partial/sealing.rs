@@ -8,7 +8,8 @@
 //! under the caller's key only.
 
 use crate::key::{MasterKey, Purpose, SketchId, WideKey, entropy};
-use crate::partial::counts::{PartialCounts, refused};
+use crate::partial::counts::PartialCounts;
+use crate::partial::exact_counts::refused;
 use crate::partial::spec::PartialSpec;
 use crate::saved_state::SavedState;
 use crate::{Error, Result, memory};

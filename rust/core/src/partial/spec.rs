@@ -4,17 +4,19 @@
 use crate::byte_reader::ByteReader;
 use crate::error::check_integer;
 use crate::key::SketchId;
-use crate::parameters::{LARGEST_WEIGHT, Shape};
+use crate::parameters::{LARGEST_WEIGHT, Shape, TableKind};
 use crate::partial::named::Named;
+use crate::release::checked_edges;
 use crate::release::codec::{read_shape, write_shape};
 use crate::schedule::EVENTS_PER_STEP;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
+use std::sync::Arc;
 
 /// First bytes of a description.
 pub const SPEC_MAGIC: [u8; 8] = *b"LZSKPSPC";
 /// Version of the bytes, without names and with them; another one is refused by its number.
 pub const SPEC_VERSIONS: [u16; 2] = [1, 2];
-/// Bytes of a description without names.
+/// Bytes of a description without names, of a kind without bits or bins.
 pub const SPEC_BYTES: usize = 8 + 2 + 32 + 16 + 3 * 8 + 18;
 
 /// The public description of a private table for workers that count parts of its steps.
@@ -47,7 +49,12 @@ impl PartialSpec {
 
     /// Number of bytes of [`Self::encode`].
     pub fn encoded_bytes(&self) -> usize {
-        SPEC_BYTES + self.named.as_ref().map_or(0, Named::bytes)
+        let of_kind = match self.shape.kind {
+            TableKind::Distinct { .. } => 4,
+            TableKind::Values { .. } => 1 + 16,
+            _ => 0,
+        };
+        SPEC_BYTES + of_kind + self.named.as_ref().map_or(0, Named::bytes)
     }
 
     /// The bytes: injective, since every field has a fixed width, or its length before it.
@@ -66,6 +73,36 @@ impl PartialSpec {
         }
         debug_assert_eq!(out.len(), self.encoded_bytes());
         out
+    }
+
+    /// The bytes for a worker: after the description the edges between the bins of values, of which
+    /// the description, and so all that is sealed under it, has the digest.
+    pub fn encode_for_worker(&self, edges: &[f64]) -> Vec<u8> {
+        let mut out = self.encode();
+        out.extend(edges.iter().flat_map(|edge| edge.to_le_bytes()));
+        out
+    }
+
+    /// The description and the edges that a worker was given.
+    pub fn decode_for_worker(bytes: &[u8]) -> Result<(Self, Arc<[f64]>)> {
+        let (spec, rest) = Self::decode_first(bytes)?;
+        let TableKind::Values { .. } = spec.shape.kind else {
+            return Self::decode(bytes).map(|spec| (spec, Arc::new([]) as Arc<[f64]>));
+        };
+        let (words, []) = rest.as_chunks() else {
+            return refused("edges of 8 bytes each", "others");
+        };
+        let edges = memory::collected(words.iter().map(|&word| f64::from_le_bytes(word)))?;
+        if planted!("edges-of-a-worker-are-not-compared") {
+            return Ok((spec, Arc::from(edges)));
+        }
+        match checked_edges(&spec.shape, &edges) {
+            Ok(edges) => Ok((spec, edges)),
+            Err(Error::Parameter { expected, .. }) => {
+                refused(format!("edges: {expected}"), "others")
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// The description of some bytes.

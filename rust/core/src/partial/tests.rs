@@ -5,14 +5,19 @@ mod many_names;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
+mod steps_of_bits;
+#[cfg(test)]
 mod steps_of_levels;
 #[cfg(test)]
 mod steps_of_names;
+#[cfg(test)]
+mod steps_of_values;
 
 use super::*;
 use crate::error::Error;
 use crate::key::{Identity, MasterKey, SketchId};
 use crate::mechanism::MechanismKind;
+use crate::mechanism::value_tree::ValueRows;
 use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 use crate::schedule::{EVENTS_PER_STEP, Schedule};
 use crate::sketch::PrivateSketch;
@@ -20,10 +25,15 @@ use crate::table::items::Items;
 use proptest::prelude::*;
 
 const STORE: [u8; 16] = [3; 16];
-const KINDS: [TableKind; 3] = [
+const VALUES: TableKind = TableKind::Values {
+    rows: ValueRows::Tree,
+    edges: [5; 16],
+};
+const KINDS: [TableKind; 4] = [
     TableKind::CountMin,
     TableKind::CountSketch,
     TableKind::Counters,
+    VALUES,
 ];
 /// Most events whose counts fit into 4 bytes at the largest weight of these tests.
 const NARROW: u64 = ((1 << 30) - 1) / 3;
@@ -51,8 +61,11 @@ fn noise(schedule: Schedule) -> NoiseSpec {
 fn shape(kind: TableKind) -> Shape {
     Shape {
         kind,
-        depth: if kind == TableKind::Counters { 1 } else { 2 },
-        width: 5,
+        depth: if kind.has_indices() { 1 } else { 2 },
+        width: match kind {
+            TableKind::Values { .. } => 8,
+            _ => 5,
+        },
         hash_seed: 1,
     }
 }
@@ -102,7 +115,7 @@ proptest! {
     /// states are equal, byte by byte.
     #[test]
     fn workers_end_in_the_state_of_one_machine(
-        kind in 0..3_usize,
+        kind in 0..4_usize,
         steps in prop::collection::vec(
             prop::collection::vec((0..5_u64, 0..4_u64, 0..4_usize), 0..30), 1..4),
         merged in any::<[bool; 4]>(),

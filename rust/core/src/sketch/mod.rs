@@ -13,6 +13,8 @@
 //! | [`exact`] | sketches without noise, NOT PRIVATE |
 
 mod cell_noise;
+#[cfg(test)]
+mod distinct_items;
 pub mod exact;
 pub mod heavy_hitters;
 mod kept_table;
@@ -25,7 +27,6 @@ mod private;
 pub mod public_view;
 mod released_table;
 mod saved;
-pub mod seen_bits;
 mod updates;
 
 pub use private::PrivateSketch;

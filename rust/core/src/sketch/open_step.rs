@@ -53,12 +53,6 @@ impl OpenStep {
         self.events += events;
     }
 
-    /// Adds events that workers have counted.
-    pub(super) fn add_counts(&mut self, counts: &Table, events: u64) {
-        self.table.add_counts(counts);
-        self.begin(events);
-    }
-
     /// Moves the events to the published counts of `table` and resets.
     pub(super) fn close_into(&mut self, table: &mut Table) {
         table.add_table(&self.table);

@@ -6,10 +6,13 @@
 //! noise is drawn once, here, and its calibration is the same (docs/theory.md, "Partial counts").
 
 use super::private::{PrivateSketch, State};
-use crate::parameters::TableKind;
+use crate::parameters::{BIT_WEIGHT, Shape, TableKind};
+use crate::partial::exact_counts::Counts;
 use crate::partial::{PartialCounts, PartialSpec};
 use crate::schedule::{EVENTS_PER_STEP, Schedule};
 use crate::table::Table;
+use crate::table::kernels::Index;
+use crate::table::seen_bits::SeenBits;
 use crate::{Error, Result};
 
 /// With fewer events than this, workers would seal more often than it saves.
@@ -28,7 +31,8 @@ impl PrivateSketch {
         let spec = PartialSpec {
             shape: self.shape,
             max_weight: self.spec.max_weight,
-            most_events: most_events.unwrap_or_else(|| usual_events(self.spec.max_weight)),
+            most_events: most_events
+                .unwrap_or_else(|| usual_events(&self.shape, self.spec.max_weight)),
             issued,
             sketch_id: self.sketch_id,
             public_key,
@@ -43,10 +47,6 @@ impl PrivateSketch {
         if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
             let expected = "Batch, for partial counts";
             return Err(Error::parameter("schedule", expected, "another"));
-        }
-        if let TableKind::Distinct { .. } | TableKind::Values { .. } = self.shape.kind {
-            let expected = "a table of counts, for partial counts";
-            return Err(Error::parameter("kind", expected, self.shape.kind.name()));
         }
         if self.spec.person_bound.is_some() {
             let expected = "none, for partial counts: a worker does not know what a person has \
@@ -71,7 +71,7 @@ impl PrivateSketch {
     /// All checks and all memory of [`Self::add_partial`], which then cannot fail.
     pub fn prepare_partial(&mut self, counts: &PartialCounts) -> Result<()> {
         self.check_partial(counts.spec())?;
-        counts.table()?;
+        counts.exact()?;
         self.prepare_counted(counts.events()?)
     }
 
@@ -87,11 +87,11 @@ impl PrivateSketch {
     /// of the open step share it.
     pub fn add_partial(&mut self, counts: &PartialCounts) -> Result<()> {
         self.prepare_partial(counts)?;
-        let added = counts.table()?;
+        let added = counts.exact()?;
         self.add_step(|state| {
-            state.table.add_counts(added);
+            add_to(&mut state.table, &mut state.seen, added);
             if planted!("partial-added-twice") {
-                state.table.add_counts(added);
+                add_to(&mut state.table, &mut state.seen, added);
             }
             Ok(())
         })
@@ -112,15 +112,38 @@ impl PrivateSketch {
     /// Events of the open step. No read sees them before [`Self::tick`], or any other step, closes it.
     pub fn add_partial_to_batch(&mut self, counts: &PartialCounts) -> Result<()> {
         self.prepare_partial(counts)?;
-        let (added, events) = (counts.table()?, counts.events()?);
+        let (added, events) = (counts.exact()?, counts.events()?);
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        state.open_step()?.add_counts(added, events);
+        state.open_step()?;
+        if let Some(open) = &mut state.open {
+            add_to(open.table_mut(), &mut state.seen, added);
+            open.begin(events);
+        }
         Ok(())
     }
 }
 
+/// Adds exact counts of the kind of a table to its published counts. Of bits, those that no earlier
+/// event has set.
+fn add_to(table: &mut Table, seen: &mut Option<SeenBits>, added: &Counts) {
+    match added {
+        Counts::Table(added, _) => table.add_counts(added),
+        Counts::Bits(bits) => {
+            if let Some(seen) = seen {
+                seen.unite(bits, |level, new| {
+                    table.add_one(&Index, level, new * BIT_WEIGHT);
+                });
+            }
+        }
+        Counts::Names(_) => {} // `exact` has refused them
+    }
+}
+
 /// As many events as narrow counters can hold, if these are enough for a part of a step.
-fn usual_events(max_weight: u64) -> u64 {
+fn usual_events(shape: &Shape, max_weight: u64) -> u64 {
+    if let TableKind::Distinct { .. } = shape.kind {
+        return EVENTS_PER_STEP; // bits have one size
+    }
     match Table::last_narrow_step(max_weight) {
         events if events >= LEAST_USUAL_EVENTS => events,
         _ => EVENTS_PER_STEP,

@@ -7,7 +7,6 @@
 use super::cell_noise::Noise;
 use super::kept_table::LastRelease;
 use super::open_step::OpenStep;
-use super::seen_bits::SeenBits;
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
 use crate::mechanism::value_tree::ValueTree;
@@ -19,6 +18,7 @@ use crate::table::Table;
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::{Items, check_weights};
+use crate::table::seen_bits::SeenBits;
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -145,6 +145,11 @@ impl PrivateSketch {
     pub fn with_edges(mut self, edges: &[f64]) -> Result<Self> {
         self.edges = checked_edges(&self.shape, edges)?;
         Ok(self)
+    }
+
+    /// The edges between the bins of values; none for other kinds.
+    pub fn edges(&self) -> &[f64] {
+        &self.edges
     }
 
     /// Shape and hash seed.

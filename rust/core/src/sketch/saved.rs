@@ -6,13 +6,13 @@
 use super::heavy_hitters::HeavySketch;
 use super::open_step::OpenStep;
 use super::private::PrivateSketch;
-use super::seen_bits::SeenBits;
 use crate::discovery::spec::DiscoverySpec;
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, NOISE_VERSION, SketchId};
 use crate::parameters::{NoiseSpec, Shape};
 use crate::release::codec;
 use crate::saved_state::{SavedState, StateReader, StateWriter, refused};
+use crate::table::seen_bits::SeenBits;
 use crate::{Error, Result};
 
 const DIGEST: usize = 32;

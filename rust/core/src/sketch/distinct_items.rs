@@ -3,16 +3,19 @@
 #[cfg(test)]
 mod descriptions;
 
-use super::*;
+use crate::Result;
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, SketchId};
 use crate::mechanism::MechanismKind;
-use crate::parameters::{Calibration, MOST_BITS, NoiseSpec, Relation};
+use crate::parameters::{
+    BIT_WEIGHT, Calibration, MOST_BITS, NoiseSpec, Relation, Shape, TableKind,
+};
 use crate::release::Release;
 use crate::schedule::Schedule;
 use crate::sketch::PrivateSketch;
 use crate::table::hash::Fingerprinter;
-use crate::table::items::StepRows;
+use crate::table::items::{Items, StepRows};
+use crate::table::seen_bits::{PIECE, Place};
 use std::collections::HashSet;
 
 const LEVELS: u32 = 5;
