@@ -102,7 +102,7 @@ def _count(host: Host) -> None:
         # The last hours before the open window have another favourite.
         weights[RISING] = 0.25 if clock.now < clock.end // 3600 * 3600 - 3600 else 0.9
         number = int(400 * (1.3 + sin((hour - 9) / 24 * 2 * pi)))
-        host.stream("pages").windows.update_many(rng.choices(PATHS, weights, k=number))
+        host.stream("pages").counts.update_many(rng.choices(PATHS, weights, k=number))
         clock.now += SLICE
         host.publish("pages")
 

@@ -41,7 +41,7 @@ def test_the_tree_by_keyboard_and_while_it_is_updated(
         events = ["10.0.0.1"] * 600 + ["10.0.1.9"] * 300 + ["192.0.2.7"] * 200
 
         def publish(events: list[str]) -> None:
-            host.stream("pages").windows.update_many(events)
+            host.stream("pages").counts.update_many(events)
             service.clock.now += 10.0
             assert host.publish("pages")
 

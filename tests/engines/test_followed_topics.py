@@ -98,7 +98,7 @@ def test_a_kill_at_any_instant_counts_each_message_once(tmp_path: Path) -> None:
         in_state.add(sum(host.store.last_sequence(source) for source in sources))
         count(host, MESSAGES)
         assert [host.store.last_sequence(source) for source in sources] == [12, 12]
-        windows = host.stream("pages").windows
+        windows: Any = host.stream("pages").counts
         windows.finish()
         for item, messages in (("b", 8), ("a", 16)):
             assert abs(windows.estimate(item, last=1) - messages * ROWS) < ROWS / 3

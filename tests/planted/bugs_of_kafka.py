@@ -17,7 +17,7 @@ __all__ = ["BUGS_OF_KAFKA"]
 
 _SERVED: Final = "tests/engines/test_followed_topics.py"
 _INPUT: Final = "tests/engines/test_topics_as_input.py"
-_POSITION_ALONE: Final = "self._store.ingest_several(sequences, [], into=self._stream.windows)"
+_POSITION_ALONE: Final = "self._store.ingest_several(sequences, [], into=self._stream.counts)"
 _REAL: Final = "tests/engines/test_real_kafka.py"
 
 _OF_THE_CLIENT: Final = (

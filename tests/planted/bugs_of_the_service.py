@@ -18,6 +18,7 @@ _READING: Final = "tests/unit/service/reading/test_application.py::"
 _NEIGHBOURS: Final = "tests/unit/service/test_neighbours.py::"
 _INGEST: Final = "tests/unit/service/ingest/test_application.py::"
 
+_DISTINCT: Final = "tests/unit/service/test_distinct_streams.py::"
 _BROWSER: Final = "tests/browser/test_updates.py::"
 
 
@@ -179,8 +180,8 @@ BUGS_OF_THE_SERVICE: Final = (
         claim="The signed manifest names the release of the finest level alone.",
         caught_by=_LEVELS + "test_a_publication_signs_the_release_of_every_level",
         patch=edited(
-            "lazysketch.service.publication:_described",
-            ("list(one.digests)", "list(one.digests[-1:])"),
+            "lazysketch.service.published_window:PublishedWindow.described",
+            ("list(self.digests)", "list(self.digests[-1:])"),
         ),
     ),
     PlantedBug(
@@ -265,7 +266,7 @@ BUGS_OF_THE_SERVICE: Final = (
             "lazysketch.service.stream:Stream.facts",
             (
                 "title=settings.title or settings.name",
-                "title=str(self.windows._journal.bytes_logged)",
+                "title=str(self.counts._journal.bytes_logged)",
             ),
         ),
     ),
@@ -310,6 +311,26 @@ BUGS_OF_THE_SERVICE: Final = (
         patch=edited(
             "lazysketch.service.ingest.counting:_parts",
             ("begin += one.rows", "begin += 0"),
+        ),
+    ),
+    PlantedBug(
+        name="end-of-distinct-items-shows-late-events",
+        subject="schedule",
+        claim="A count that ends takes a last step only if something came since its last slice.",
+        caught_by=_DISTINCT + "test_the_end_is_published_at_the_next_tick_whatever_came",
+        patch=edited(
+            "lazysketch.store.stored_held_table:StoredHeldTable.finish",
+            ("steps=0 if self._ended_steps is None else 1", "steps=0"),
+        ),
+    ),
+    PlantedBug(
+        name="events-of-distinct-items-take-steps",
+        subject="schedule",
+        claim="The number of steps of a count by the clock, which readers see, is that of events.",
+        caught_by=_DISTINCT + "test_events_change_the_noisy_counts_alone",
+        patch=edited(
+            "lazysketch.store.stored_held_table:StoredHeldTable._batch",
+            ('method="add_to_batch"', 'method="update_many"'),
         ),
     ),
     PlantedBug(

@@ -23,10 +23,10 @@ from lazysketch.service.reading.answers import Answers
 from lazysketch.service.reading.application import reading_application
 from lazysketch.service.reading.feed import events_of
 from lazysketch.service.reading.published_streams import PublishedStreams
-from lazysketch.service.stream import Stream
 from lazysketch.service.stream_settings import StreamSettings
 from lazysketch.service.tick import Tick
 from lazysketch.service.tokens import Tokens
+from lazysketch.service.windows_stream import WindowsStream
 from lazysketch.sketches.keys import Key
 from lazysketch.store import open_store
 from lazysketch.windows.window import Window
@@ -159,7 +159,7 @@ class Life:
     def feed(self, items: Sequence[str]) -> None:
         """Count events, which are durable with the next publication."""
         if items:
-            self.host.stream(NAME).windows.update_many(items)
+            self.host.stream(NAME).counts.update_many(items)
 
     def send(self, items: Sequence[str], acknowledged: Callable[[], None]) -> int:
         """Send a batch of events, and call back where the sender has the acknowledgement.
@@ -246,7 +246,7 @@ class _PlantedLife(Life):
         stream = self.host.streams[NAME]
         if bug is ServiceBug.READY:
             stream.tick = _ReadyTick(stream.tick.every, stream.tick.slices)
-        if bug is ServiceBug.FORGOTTEN:
+        if bug is ServiceBug.FORGOTTEN and isinstance(stream, WindowsStream):
             self.host.streams[NAME] = _ForgetfulStream(stream)
 
     def feed(self, items: Sequence[str]) -> None:
@@ -315,10 +315,10 @@ class _ReadyTick(Tick):
         return max(ready, self.begin(number))
 
 
-class _ForgetfulStream(Stream):
+class _ForgetfulStream(WindowsStream):
     """A stream that publishes the windows that ended in this life."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: WindowsStream) -> None:
         self.settings, self.tick, self.windows = stream.settings, stream.tick, stream.windows
         self._contents, self._publishing = stream._contents, stream._publishing
         self._known = {window.number for window in self.windows.windows}

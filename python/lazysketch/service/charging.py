@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
     from lazysketch.ledger import Ledger
+    from lazysketch.service.stream_settings import StreamPrivacy
 
 __all__ = ["StreamCharges"]
 
@@ -30,7 +30,7 @@ class StreamCharges:
     def __init__(self, opened: Callable[[], Ledger], store_id: str) -> None:
         self._opened, self._store_id = opened, store_id
 
-    def charge(self, name: str, privacy: JointPrivacy | LevelsPrivacy) -> None:
+    def charge(self, name: str, privacy: StreamPrivacy) -> None:
         """Charge a stream, unless it was charged before.
 
         Args:
@@ -47,7 +47,7 @@ class StreamCharges:
             self._charge(ledger, name, privacy)
 
     @contextmanager
-    def charged_after(self, name: str, privacy: JointPrivacy | LevelsPrivacy) -> Iterator[None]:
+    def charged_after(self, name: str, privacy: StreamPrivacy) -> Iterator[None]:
         """Charge a new stream after a block has made it; refuse before it is made.
 
         Guarantee: a stream that is refused, or cannot be made, is not charged. The ledger is open
@@ -69,7 +69,7 @@ class StreamCharges:
             yield
             self._charge(ledger, name, privacy)
 
-    def _charge(self, ledger: Ledger, name: str, privacy: JointPrivacy | LevelsPrivacy) -> None:
+    def _charge(self, ledger: Ledger, name: str, privacy: StreamPrivacy) -> None:
         run = ledger.charge(privacy, note=f"stream {name}", state=self._state(name))
         share = ledger.spent().share
         done = "charged" if run.is_new else "goes on, charged before"

@@ -130,7 +130,7 @@ class FollowedFile(Background):
             place.source,
             position.rows,
             batch.items,
-            into=self._stream.windows,
+            into=self._stream.counts,
             weights=batch.weights,
             empty_rows=batch.empty_rows or None,
             user=batch.users,

@@ -16,9 +16,11 @@ from lazysketch.errors import ArgumentValueError, LazySketchError
 from lazysketch.service.background import Background
 from lazysketch.service.charging import StreamCharges
 from lazysketch.service.definitions import keep_definition
+from lazysketch.service.distinct_stream import DistinctStream
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.signing import SigningKey
 from lazysketch.service.stream import Stream
+from lazysketch.service.windows_stream import WindowsStream
 from lazysketch.sketches.keys import Key
 from lazysketch.windows.boundaries import checked_clock
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lazysketch.ledger import Ledger
+    from lazysketch.service.published_window import PublishedWindow
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store import Store
 
@@ -110,15 +113,33 @@ class Host:
                 self.store.commit()
             return made  # it takes events from here on
         stream = self._made(settings)
-        if charges is not None and stream.windows.finished:
+        if charges is not None and stream.counts.finished:
             charges.end(settings.name)  # a crash may have come between its end and that of its run
         elif charges is not None:
-            charges.charge(settings.name, stream.windows.privacy)
+            charges.charge(settings.name, stream.counts.privacy)
         return stream
 
     def _made(self, settings: StreamSettings) -> Stream:
         keep_definition(self.store, settings)
-        return Stream(settings, self.store, clock=self.clock)
+        if settings.kind == "distinct":
+            earlier = self._earlier_windows(settings.name)
+            return DistinctStream(settings, self.store, clock=self.clock, earlier=earlier)
+        return WindowsStream(settings, self.store, clock=self.clock)
+
+    def _earlier_windows(self, name: str) -> tuple[PublishedWindow, ...]:
+        """Return the windows of the last publication of a stream, if it has one that can be read.
+
+        Without it the course of a count begins anew; no number depends on it.
+        """
+        try:
+            signed = self.files.read_signed(name)
+            if signed is None or name not in self.store.names:
+                return ()
+            signed.check(self.public_key)
+            return self.files.read(signed, name).windows
+        except (LazySketchError, OSError) as error:
+            _LOG.warning("%s: the course begins anew: %s", name, error)
+            return ()
 
     def stream(self, name: str) -> Stream:
         """Return the stream of a name.
@@ -180,7 +201,7 @@ class Host:
         stream = self.stream(name)
         with suppress(OSError):  # counted as one that failed; the end can be published all the same
             self.publish(name)
-        stream.windows.finish()
+        stream.counts.finish()
         self.store.commit()
         if self._charges is not None:
             self._charges.end(name)

@@ -7,24 +7,23 @@ once, however often it is published again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentValueError, ReleaseFormatError
 from lazysketch.heavy_hitters import HierarchyNode
 from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
-from lazysketch.releases.release import Release
 from lazysketch.service.manifest_values import (
     instant_read,
     instant_written,
     item_read,
     item_written,
 )
+from lazysketch.service.published_window import ITEMS, KINDS, PublishedWindow, read_window
 from lazysketch.service.signing import SigningKey, check_signature
 from lazysketch.service.tick import Tick
 from lazysketch.windows.published_hierarchy import hierarchy_of
@@ -48,6 +47,7 @@ class Facts:
         stream: its name.
         title: its title for readers.
         counts: what an item is: the field that is counted.
+        kind: ``"items"``, or ``"distinct"`` for the number of different items.
         every: length of a window in seconds.
         slices: publications of an open window.
         keep: ended windows that are kept.
@@ -67,6 +67,7 @@ class Facts:
     stream: str
     title: str
     counts: str
+    kind: str = ITEMS
     every: float
     slices: int
     keep: int
@@ -81,30 +82,6 @@ class Facts:
     unit: str
     private: bool
     not_private_because: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedWindow:
-    """A window of a publication, with its releases as bytes.
-
-    Attributes:
-        window: the window.
-        contents: its releases, as :meth:`lazysketch.Release.to_bytes` returns them: one, or one per
-            level, the coarsest first.
-    """
-
-    window: Window
-    contents: tuple[bytes, ...]
-
-    @classmethod
-    def of(cls, window: Window) -> PublishedWindow:
-        """Return a window with the bytes of its releases."""
-        return cls(window, tuple(level.release.to_bytes() for level in window.levels))
-
-    @property
-    def digests(self) -> tuple[str, ...]:
-        """SHA-256 of each release in hexadecimal digits."""
-        return tuple(hashlib.sha256(content).hexdigest() for content in self.contents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +113,9 @@ class Publication:
     def manifest(self) -> bytes:
         """Return everything but the releases as one line of JSON; the same bytes in every life."""
         facts = {name: getattr(self.facts, name) for name in Facts.__slots__}
-        windows = [_described(one) for one in self.windows]
+        if self.facts.kind == ITEMS:
+            del facts["kind"]  # which manifests of items have never said
+        windows = [one.described() for one in self.windows]
         content = {
             "version": VERSION,
             **facts,
@@ -168,6 +147,12 @@ class Publication:
                 raise ReleaseFormatError(
                     f"publication: expected version {VERSION}, got another; upgrade lazysketch"
                 )
+            kind = content.setdefault("kind", ITEMS)
+            if kind not in KINDS:
+                raise ReleaseFormatError(
+                    "publication: expected a kind of stream of this version, got another; "
+                    "upgrade lazysketch"
+                )
             names = {name: content[name] for name in Facts.__slots__}
             for name in ("not_private_because", "levels"):
                 names[name] = tuple(names[name])
@@ -177,7 +162,7 @@ class Publication:
                 at=instant_read(content["at"]),
                 publish_at=instant_read(content["publish_at"]),
                 next_at=instant_read(content["next_at"]),
-                windows=tuple(_window(one, releases) for one in content["windows"]),
+                windows=tuple(read_window(one, releases, kind) for one in content["windows"]),
                 listed=tuple(map(item_read, content["listed"])),
                 finished=bool(content["finished"]),
             )
@@ -376,40 +361,6 @@ class _Queries(PublishedWindows):
 
     def _open_window(self) -> Window | None:
         return self._now
-
-
-def _described(one: PublishedWindow) -> dict[str, object]:
-    window = one.window
-    return {
-        "number": window.number,
-        "begin": instant_written(window.begin),
-        "end": instant_written(window.end),
-        "ended": window.ended,
-        "whole": window.whole,
-        "releases": list(one.digests),
-    }
-
-
-def _window(one: Mapping[str, Any], releases: Mapping[str, bytes]) -> PublishedWindow:
-    contents = tuple(releases.get(str(digest), b"") for digest in one["releases"])
-    digests = [hashlib.sha256(content).hexdigest() for content in contents]
-    if not digests or digests != one["releases"]:
-        raise ReleaseFormatError(
-            "publication: expected the releases that its manifest names, got others"
-        )
-    *coarser, finest = [
-        Window(
-            number=int(one["number"]),
-            begin=instant_read(one["begin"]),
-            end=instant_read(one["end"]),
-            ended=bool(one["ended"]),
-            whole=bool(one["whole"]),
-            release=release,
-            names=tuple(release.names),
-        )
-        for release in map(Release.from_bytes, contents)
-    ]
-    return PublishedWindow(replace(finest, coarser=tuple(coarser)), contents)
 
 
 def _damaged() -> ReleaseFormatError:

@@ -1,28 +1,30 @@
-"""A stream of the service: its windows in the store, and their publications."""
+"""A stream of the service: what it counts in the store, and its publications."""
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.errors import LiveStateError
-from lazysketch.privacy.wording import unit
 from lazysketch.service.publication import Facts, Publication, PublishedWindow
 from lazysketch.service.tick import Tick
-from lazysketch.windows.window import Window, instant
+from lazysketch.windows.window import instant
 
 if TYPE_CHECKING:
+    from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
+    from lazysketch.privacy.accounting import Privacy
     from lazysketch.service.stream_settings import StreamSettings
-    from lazysketch.store import Store
+    from lazysketch.store.stored_distinct import StoredDistinct
+    from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
+    from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Stream"]
 
 _SECOND: Final = 1_000_000_000
-_ATTEMPTS: Final = 100
 
 
-class Stream:
+class Stream(ABC):
     """A stream of the service.
 
     Guarantee: a publication contains released values only, as of a tick of the public clock, and
@@ -30,28 +32,41 @@ class Stream:
 
     Args:
         settings: its description.
-        store: the open store; the stream has windows of its name there.
-        clock: returns seconds since 1970.
     """
 
-    def __init__(
-        self, settings: StreamSettings, store: Store, *, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, settings: StreamSettings) -> None:
         self.settings = settings
         self.tick = Tick(settings.window_nanoseconds, settings.slices)
-        self.windows = settings.windows_of(store, clock=clock)
-        self._contents: dict[int, PublishedWindow] = {}
         self._publishing = threading.Lock()
+
+    @property
+    @abstractmethod
+    def counts(self) -> StoredWindows | StoredHierarchicalWindows | StoredDistinct:
+        """What counts its events in the store."""
+
+    @abstractmethod
+    def _privacy(self) -> JointPrivacy | LevelsPrivacy | Privacy:
+        """Return the guarantee."""
+
+    @abstractmethod
+    def _unit(self) -> str:
+        """Return who or what is protected."""
+
+    @abstractmethod
+    def _state(self) -> tuple[int, tuple[PublishedWindow, ...]]:
+        """Return the number of the last tick, and what is public of the windows at it."""
 
     @property
     def facts(self) -> Facts:
         """What is said of the stream in every publication."""
-        settings, privacy = self.settings, self.windows.privacy
+        settings, privacy = self.settings, self._privacy()
         levels = settings.hierarchy
+        of_items = settings.kind == "items"
         return Facts(
             stream=settings.name,
             title=settings.title or settings.name,
             counts=settings.item,
+            kind=settings.kind,
             every=self.tick.every / _SECOND,
             slices=settings.slices,
             keep=settings.keep,
@@ -60,18 +75,19 @@ class Stream:
             epsilon=privacy.epsilon,
             delta=privacy.delta,
             relation=settings.relation,
-            share=settings.share,
+            share=settings.share if of_items else None,
             hierarchy=settings.levels,
             levels=() if levels is None else levels.names,
-            unit=unit(person_bound=privacy.person_bound, within=privacy.within),
-            private=self.windows.private,
-            not_private_because=self.windows.not_private_because,
+            unit=self._unit(),
+            private=self.counts.private,
+            not_private_because=self.counts.not_private_because,
         )
 
     def publication(self, *, ready: Callable[[], int]) -> Publication:
         """Return what everyone may see at the last tick.
 
-        Guarantee: a function of what is durable and of the clock that the log has.
+        Guarantee: a function of what is durable, of what was published before and of the clock that
+        the log has.
 
         Args:
             ready: returns the instant at which it will be complete, nanoseconds since 1970; asked
@@ -82,15 +98,8 @@ class Stream:
             StoreError: the store cannot be written.
         """
         with self._publishing:
-            ended, opened = self._seen()
+            number, windows = self._state()
             tick = self.tick
-            if opened is None:
-                number = self._last_tick()
-            else:
-                number = opened.number * tick.slices + opened.release.step
-            kept = [self._published(window) for window in ended]
-            if opened is not None and opened.release.step:
-                kept.append(PublishedWindow.of(opened))
             shown, following = tick.shown_at(number, ready=ready()), tick.begin(number + 1)
             return Publication(
                 facts=self.facts,
@@ -98,42 +107,7 @@ class Stream:
                 at=instant(tick.begin(number)),
                 publish_at=instant(shown),
                 next_at=instant(following + tick.delay),
-                windows=tuple(kept),
+                windows=windows,
                 listed=self.settings.domain or (),
-                finished=opened is None,
+                finished=self.counts.finished,
             )
-
-    def _seen(self) -> tuple[tuple[Window, ...], Window | None]:
-        """Return the ended windows and the open one, as they stand at the same instant."""
-        for _ in range(_ATTEMPTS):
-            before = self.windows.open
-            ended = self.windows.windows
-            after = self.windows.open
-            if before is None or after is None:
-                return self.windows.windows, None
-            if (before.number, before.release.step) == (after.number, after.release.step):
-                return ended, after
-        raise LiveStateError(
-            f"{self.settings.name}: expected a clock that stands still for the time of a read"
-        )
-
-    def _last_tick(self) -> int:
-        """Return the number of the tick at which readers see that the stream has ended.
-
-        It is the first after the call that ended it, which is an act of the operator and in the
-        log: a function of the clock at that call, the same for all events and in every life. The
-        last window has all its steps then, so its release does not show in which slice it ended.
-        """
-        progress = self.windows._progress()
-        assert progress.last is not None, "windows that are over have their last step"  # noqa: S101
-        return progress.number * self.tick.slices + progress.last + 1
-
-    def _published(self, window: Window) -> PublishedWindow:
-        """Return an ended window with its bytes, which are made once."""
-        found = self._contents.get(window.number)
-        if found is None:
-            found = PublishedWindow.of(window)
-            self._contents[window.number] = found
-            for number in sorted(self._contents)[: -self.settings.keep]:
-                del self._contents[number]
-        return found

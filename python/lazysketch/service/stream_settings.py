@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
 from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
+from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.sketches.distinct_count import DistinctCount
+from lazysketch.specification.distinct_spec import distinct_spec
+from lazysketch.specification.schedules import Batch
 from lazysketch.windows import HierarchicalWindows, Windows
 from lazysketch.windows.durations import duration_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lazysketch.heavy_hitters import JointPrivacy, Levels, LevelsPrivacy
+    from lazysketch.heavy_hitters import Levels
     from lazysketch.releases.items import Item
+    from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import Store
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
     from lazysketch.store.stored_windows import StoredWindows
 
-__all__ = ["STREAM_NAME", "StreamSettings"]
+__all__ = ["STREAM_NAME", "StreamKind", "StreamPrivacy", "StreamSettings"]
 
 STREAM_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _ADDRESS: Final = re.compile(r"https?://[!-~]{1,2000}")
 _LONGEST_TITLE: Final = 200
+StreamKind: TypeAlias = Literal["items", "distinct"]
+StreamPrivacy: TypeAlias = JointPrivacy | LevelsPrivacy | Privacy
+_KINDS: Final[tuple[StreamKind, ...]] = get_args(StreamKind)
+# What a count of distinct items has no use for.
+_OF_ITEMS: Final = ("domain", "levels", "weight", "user", "depth", "width")
 # What does not change the windows, nor what they promise.
 _TOPICS: Final = ("kafka", "topics", "kafka_group", "kafka_settings")
 _FREE: Final = ("title", "follow", "format", "item", "weight", "webhook", *_TOPICS)
@@ -44,6 +55,8 @@ class StreamSettings:
     Attributes:
         name: its name in addresses: 1 to 63 lowercase letters, digits and hyphens.
         title: what readers see above its numbers; the name when empty.
+        kind: ``"items"`` for the frequent items of windows; ``"distinct"`` for the number of
+            different items since the stream began, whose windows are the moments of its course.
         every: length of a window, such as ``"10min"``.
         slices: publications of an open window, 1 to 960.
         keep: number of ended windows that readers see.
@@ -80,6 +93,7 @@ class StreamSettings:
 
     name: str
     title: str = ""
+    kind: StreamKind = "items"
     every: str = "10min"
     slices: int = 10
     keep: int = 144
@@ -121,6 +135,7 @@ class StreamSettings:
                 f"{shown(self.title)}"
             )
         duration_of("every", self.every)  # before anything is opened
+        _check_kind(self)
         for name in ("levels", "webhook", "kafka", "kafka_group", "kafka_settings"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))
@@ -200,6 +215,19 @@ class StreamSettings:
         """The hierarchy of the items; None without one."""
         return None if self.levels is None else HIERARCHIES[self.levels]()
 
+    @property
+    def distinct(self) -> TableSpec:
+        """The description of a count of distinct items: a step is a slice of the clock.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+        """
+        # The public seed is in the store, with the description that this one is compared with.
+        return distinct_spec(
+            epsilon=self.epsilon, delta=self.delta, relation=self.relation, schedule=Batch()
+        )
+
     def windows_of(
         self, store: Store, *, clock: Callable[[], float]
     ) -> StoredWindows | StoredHierarchicalWindows:
@@ -222,13 +250,16 @@ class StreamSettings:
         return store.hierarchical_windows(self.name, levels, **options)
 
     @property
-    def privacy(self) -> JointPrivacy | LevelsPrivacy:
+    def privacy(self) -> StreamPrivacy:
         """The guarantee of the stream, before it is made.
 
         Raises:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
         """
+        if self.kind == "distinct":
+            with DistinctCount.from_spec(self.distinct) as count:
+                return count.privacy
         levels = self.hierarchy
         if levels is None:
             windows = Windows(domain=self.domain, **self._options)
@@ -263,6 +294,19 @@ class StreamSettings:
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise ArgumentTypeError(f"{name}: expected a text, got {type(value).__name__}")
+
+
+def _check_kind(settings: StreamSettings) -> None:
+    """Check the kind, and that it has no settings of another one."""
+    if settings.kind not in _KINDS:
+        raise ArgumentValueError(
+            f"kind: expected one of {', '.join(_KINDS)}, got {shown(settings.kind)}"
+        )
+    if settings.kind == "items":
+        return
+    for name in _OF_ITEMS:
+        if getattr(settings, name) is not None:
+            raise ArgumentTypeError(f"{name}: expected none for distinct items, got some")
 
 
 def _check_topics(settings: StreamSettings) -> None:

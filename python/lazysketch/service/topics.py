@@ -225,7 +225,7 @@ class FollowedTopics(Background):
         return self._store.ingest_several(
             sequences,
             events.items,
-            into=self._stream.windows,
+            into=self._stream.counts,
             weights=events.weights,
             user=events.users,
             durable=False,

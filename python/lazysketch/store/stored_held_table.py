@@ -1,8 +1,17 @@
-"""Base of the objects of a store that count in a table of their own."""
+"""Base of the objects of a store that count in a table of their own.
+
+With a public clock a step is a slice of time: events are added to the open step, in any number of
+batches, and the step ends when the clock says so.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
 from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError
 from lazysketch.sketches.held_table import HeldTable
 from lazysketch.store.calls import Call
 from lazysketch.store.partial_batches import ADDED
@@ -10,12 +19,89 @@ from lazysketch.store.stored_changes import Changes, unknown_change
 
 __all__ = ["StoredHeldTable"]
 
+_COUNTING: Final = ("update_many", "update_rows", "update_batch")
+
 
 class StoredHeldTable(Changes, HeldTable):
     """An object of a store whose log has batches of one table, without weights."""
 
     def _partial_table(self) -> _native.PrivateSketch:
         return self._table
+
+    _ended_steps: Callable[[], int] | None = None
+
+    def _follow_clock(self, ended_steps: Callable[[], int]) -> None:
+        """End steps by a public clock, and add all events to the open step.
+
+        Guarantee: the number of steps is that of the clock, whatever is counted.
+
+        Args:
+            ended_steps: returns how many steps have ended by the clock.
+
+        Raises:
+            ArgumentTypeError: another schedule than Batch.
+        """
+        if self._table.schedule.name != "batch":
+            raise ArgumentTypeError("schedule: expected Batch for a clock, got another")
+        self._ended_steps = ended_steps
+
+    def finish(self) -> None:
+        """Publish everything pending, as the last step, as the method without a store.
+
+        With a clock the open step ends first, so that the number of steps does not show whether it
+        had events.
+        """
+        self._pass_time()
+        self._change("finish", steps=0 if self._ended_steps is None else 1)
+
+    def _pass_time(self) -> None:
+        if self._ended_steps is None or self._journal.lock.nested or self._table.finished:
+            return
+        due = self._ended_steps() - self._table._step
+        if due > 0:  # a clock that goes backwards ends nothing
+            self._journal.change(self, Call(object=self._name, method="tick", steps=due))
+
+    def _change(
+        self,
+        method: str,
+        events: Sequence[_native.LoggedEvents] = (),
+        weights: object = None,
+        *,
+        user: object = None,
+        empty_rows: object = None,
+        steps: int = 0,
+        threads: int = 1,
+    ) -> None:
+        if self._ended_steps is not None and method in _COUNTING:
+            self._pass_time()
+            method, empty_rows = "add_to_batch", None
+        super()._change(
+            method,
+            events,
+            weights,
+            user=user,
+            empty_rows=empty_rows,
+            steps=steps,
+            threads=threads,
+        )
+
+    def _batch(
+        self,
+        items: object,
+        weights: object,
+        *,
+        empty_rows: object,
+        column: str | None,
+        times: object,
+        user: object = None,
+    ) -> Call:
+        call = super()._batch(
+            items, weights, empty_rows=empty_rows, column=column, times=times, user=user
+        )
+        if self._ended_steps is None:
+            return call
+        # Rows without an event take no step of their own here.
+        return replace(call, method="add_to_batch", empty_rows=None)
 
     def _carry_out(self, call: Call) -> None:
         table = self._table
@@ -27,9 +113,12 @@ class StoredHeldTable(Changes, HeldTable):
             table.update_batch(call.events[0])
         elif call.method == ADDED:
             self._gathered(call).add_to(table)
+        elif call.method == "add_to_batch":
+            table._add_to_batch(call.events[0], call.weights)
         elif call.method == "tick":
             table.tick(call.steps)
         elif call.method == "finish":
+            table.tick(call.steps)
             table.finish()
         else:
             raise unknown_change(call)

@@ -66,7 +66,7 @@ def run(
     for number in range(slices):
         items = events(number)
         if items:
-            host.stream("pages").windows.update_many(items)
+            host.stream("pages").counts.update_many(items)
         service.clock.now += 10.0
         published.append(host.publish("pages"))
     return published

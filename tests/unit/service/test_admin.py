@@ -105,7 +105,7 @@ def test_another_key_opens_the_store_from_the_next_start_on(service: Service) ->
         {},
     ):
         assert operator.post("/v1/rotate/key", json=wrong).status_code == 400
-    host.stream("pages").windows.update_many(["/"] * 100)
+    host.stream("pages").counts.update_many(["/"] * 100)
     host.close()
     with pytest.raises(StoreError, match="key"):
         service.host(settings())

@@ -66,7 +66,7 @@ def test_the_guarantee_is_known_before_the_stream_is_made(
 ) -> None:
     one = settings(levels=levels)
     host = service.host(one)
-    assert one.privacy == host.stream("pages").windows.privacy
+    assert one.privacy == host.stream("pages").counts.privacy
     host.close()
 
 
@@ -167,7 +167,7 @@ def test_a_stream_that_cannot_be_made_is_not_charged(
 # Where a process may end while it makes a stream, and how many runs are charged there.
 ENDS = {
     "lazysketch.service.host.keep_definition": 0,
-    "lazysketch.service.host.Stream": 0,
+    "lazysketch.service.host.WindowsStream": 0,
     "lazysketch.store.Store.commit": 0,
     "lazysketch.service.charging.StreamCharges._charge": 0,
     "lazysketch.service.publication_files.PublicationFiles.write_facts": 1,

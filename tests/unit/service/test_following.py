@@ -72,6 +72,6 @@ def test_a_failure_that_is_no_error_of_ours_is_reported(
 
 def test_a_sender_whose_name_is_that_of_files_is_no_file(service: Service) -> None:
     host = service.host(settings())
-    host.store.ingest("file pages web", 1, ["/"], into=host.stream("pages").windows)
+    host.store.ingest("file pages web", 1, ["/"], into=host.stream("pages").counts)
     assert not FollowedPositions(host.store)._known
     host.close()

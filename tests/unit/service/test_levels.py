@@ -62,7 +62,7 @@ def nodes(answer: Any) -> dict[str, Any]:
 
 
 def test_all_shares_of_a_tree_are_parts_of_one_total(host: Host) -> None:
-    windows = host.stream("pages").windows
+    windows: Any = host.stream("pages").counts
     assert isinstance(windows, ls.HierarchicalWindows)
     found = [node for root in windows.hierarchy(0.05, last=2) for node in root.walk()]
     assert {node.level for node in found} == {0, 1, 2, 3}
@@ -83,7 +83,7 @@ def test_a_publication_signs_the_release_of_every_level(client: TestClient, host
     assert len(signed.releases()) == 3 * 4
     loaded = [one.window.levels for one in publication.windows]
     assert [len(levels) for levels in loaded] == [4, 4, 4]
-    live = host.stream("pages").windows
+    live: Any = host.stream("pages").counts
     assert [len(window.levels) for window in live.windows] == [4, 4]
     for ended, window in zip(loaded, live.windows, strict=False):
         for one, other in zip(ended, window.levels, strict=True):
@@ -109,7 +109,7 @@ def test_the_tree_is_that_of_the_windows(client: TestClient, host: Host) -> None
         "10.0.0.0/24",
         "10.0.1.0/24",
     ]
-    live = host.stream("pages").windows
+    live: Any = host.stream("pages").counts
     expected = [
         (node.item, round(node.estimate, 1))
         for root in live.hierarchy(last=2)  # type: ignore[union-attr]
@@ -214,7 +214,7 @@ def test_items_that_do_not_fit_are_malformed_alone(service: Service) -> None:
         ).json()
         assert answer["refused"] == [{"position": 1, "code": "malformed"}]
     service.clock.now += 60.0
-    (window,) = host.stream("pages").windows.windows
+    (window,) = host.stream("pages").counts.windows  # type: ignore[union-attr]
     coarse = window.levels[0].release.interval("10.0.0.0/8", confidence=1 - 1e-9)
     assert coarse.low <= 303 <= coarse.high < 500
     host.close()
@@ -252,9 +252,9 @@ def test_a_stream_with_levels_bounds_people_at_all_of_them(service: Service) -> 
     stream = host.stream("pages")
     assert stream.facts.unit.startswith("one person within one window, of whom 1 event in each of")
     addresses = [f"10.0.0.{number}" for number in range(10)] * 200
-    stream.windows.update_many(addresses, user=[number // 10 for number in range(2_000)])
+    stream.counts.update_many(addresses, user=[number // 10 for number in range(2_000)])
     service.clock.now += 60.0
-    (window,) = stream.windows.windows
+    (window,) = host.stream("pages").counts.windows  # type: ignore[union-attr]
     # A cell of the coarsest level takes one event of a person, so one of ten counts at any level.
     finest = [window.release.interval(item, confidence=1 - 1e-9) for item in addresses[:10]]
     assert sum(one.low for one in finest) <= 200 <= sum(one.high for one in finest)

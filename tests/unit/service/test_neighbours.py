@@ -171,7 +171,7 @@ def differing(one: bytes, two: bytes) -> int:
 
 
 def plain(events: Events) -> Callable[[Host, int], object]:
-    return lambda host, number: host.stream("pages").windows.update_many(events[number])
+    return lambda host, number: host.stream("pages").counts.update_many(events[number])
 
 
 BASE: Final[Events] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -86,10 +87,10 @@ def test_only_a_tick_publishes(service: Service) -> None:
         host.streams = {}
         assert store.names == ("pages",)
     host = service.host(settings())
-    host.stream("pages").windows.update_many(VISITS)
+    host.stream("pages").counts.update_many(VISITS)
     assert host.publish("pages")
     before = published(host)
-    host.stream("pages").windows.update_many(VISITS)
+    host.stream("pages").counts.update_many(VISITS)
     service.clock.now += 9.9
     assert not host.publish("pages")
     assert published(host) == before
@@ -102,10 +103,10 @@ def test_what_is_published_ends_at_the_tick(service: Service) -> None:
     """Events after the tick change no byte of its publication."""
     host = service.host(settings())
     for _ in range(2):
-        host.stream("pages").windows.update_many(VISITS)
+        host.stream("pages").counts.update_many(VISITS)
         service.clock.now += 10.0
     first = host.stream("pages").publication(ready=lambda: 0)
-    host.stream("pages").windows.update_many(["/other"] * 1000)
+    host.stream("pages").counts.update_many(["/other"] * 1000)
     service.clock.now += 9.0
     assert host.stream("pages").publication(ready=lambda: 0).manifest() == first.manifest()
     host.close()
@@ -116,8 +117,8 @@ def test_waiting_for_the_store_is_seen_as_a_number_of_delays(
 ) -> None:
     """How long senders keep the store busy moves the instant by whole delays alone."""
     host = service.host(settings())
-    stream = host.stream("pages")
-    stream.windows.update_many(VISITS)
+    stream: Any = host.stream("pages")
+    stream.counts.update_many(VISITS)
     service.clock.now += 10.0
     seen = stream._seen
 
@@ -141,7 +142,7 @@ def test_a_gap_is_one_publication_and_time_never_goes_back(service: Service) -> 
     assert number == Tick(60 * SECOND, 6).of(int(service.clock.now) * SECOND)
     service.clock.now -= 5_000.0
     assert not host.publish("pages")
-    host.stream("pages").windows.update_many(VISITS)
+    host.stream("pages").counts.update_many(VISITS)
     assert not host.publish("pages")
     assert published(host).number == number
     host.close()
@@ -150,14 +151,14 @@ def test_a_gap_is_one_publication_and_time_never_goes_back(service: Service) -> 
 def test_clock_jumps_of_a_running_service_are_one_push_or_none(service: Service) -> None:
     """Forwards it is one publication; backwards there is none until the clock is where it was."""
     host = service.host(settings())
-    host.stream("pages").windows.update_many(VISITS)
+    host.stream("pages").counts.update_many(VISITS)
     failures: list[BaseException] = []
     tick = host.stream("pages").tick
     with Publisher(host, failed=failures.append):
         wait_until(lambda: host.published["pages"] == 1)
         for jump, publications in ((86_400.0, 2), (-86_000.0, 2), (86_000.0, 2), (10.0, 3)):
             service.clock.now += jump
-            host.stream("pages").windows.update_many(VISITS)
+            host.stream("pages").counts.update_many(VISITS)
             wait_until(lambda expected=publications: host.published["pages"] >= expected)
             time.sleep(1.2)  # the publisher looks at the clock at least each second
             assert host.published["pages"] == publications
@@ -170,7 +171,7 @@ def test_clock_jumps_of_a_running_service_are_one_push_or_none(service: Service)
 def test_a_running_service_publishes_every_tick_of_a_quiet_stream(service: Service) -> None:
     """That there is a publication says nothing of whether there were events."""
     host = service.host(settings())
-    windows, tick = host.stream("pages").windows, host.stream("pages").tick
+    windows, tick = host.stream("pages").counts, host.stream("pages").tick
     with Publisher(host, failed=lambda error: None):
         for events in (None, None, VISITS, None, None):
             if events is not None:
@@ -220,13 +221,13 @@ def test_the_end_of_a_stream_is_published_at_the_next_tick(slices: int, service:
     """Readers see it when the next one was due, and nothing follows, also in a later life."""
     host = service.host(settings())
     run(service, host, slices=slices, events=lambda _: VISITS)
-    host.stream("pages").windows.update_many(VISITS)
+    host.stream("pages").counts.update_many(VISITS)
     service.clock.now += 3.0
     host.finish("pages")
     before = host.files.read(published(host), "pages")
     assert not before.finished
     with pytest.raises(ClosedError):
-        host.stream("pages").windows.update_many(VISITS)
+        host.stream("pages").counts.update_many(VISITS)
     service.clock.now += 6.9
     assert not host.publish("pages")
     host.close()

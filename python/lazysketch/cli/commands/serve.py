@@ -302,10 +302,10 @@ def _say(listening: Listening, host: Host) -> None:
         facts = stream.facts
         tell(
             f"serve: {name}: windows of {stream.settings.every}, published every "
-            f"{facts.every / facts.slices:g} s; {stream.windows.privacy}"
+            f"{facts.every / facts.slices:g} s; {stream.counts.privacy}"
         )
     listed = first.settings.domain is not None
-    if not listed:
+    if not listed and first.settings.kind == "items":
         tell(f"serve: names show when a window has ended, the first within {first.settings.every}")
     token = "" if not len(listening.settings.ingest.tokens) else "-H 'Authorization: Bearer ...' "
     tell(

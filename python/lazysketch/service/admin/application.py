@@ -203,9 +203,9 @@ def _described(host: Host) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "title": stream.facts.title,
-                "guarantee": str(stream.windows.privacy),
+                "guarantee": str(stream.counts.privacy),
                 "published": None if signed is None else signed.number,
-                "finished": stream.windows.finished,
+                "finished": stream.counts.finished,
             }
         )
     return found

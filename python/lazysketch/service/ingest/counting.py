@@ -197,7 +197,7 @@ class Counting:
             return self._store.ingest_several(
                 sequences,
                 events.items,
-                into=stream.windows,
+                into=stream.counts,
                 weights=events.weights,
                 user=events.users,
                 durable=False,

@@ -24,7 +24,8 @@ const DISTANCES = [
 ];
 
 const isStep = (window) => typeof window.begin === "number";
-const place = (window) => (isStep(window) ? window.end : Date.parse(window.begin) / 1000);
+// A count so far stands at the instant until which it counts.
+const place = (window) => (isStep(window) ? window.end : Date.parse(window.at ?? window.begin) / 1000);
 
 /** Return the library, fetched when a chart is first drawn. */
 function library() {
@@ -242,7 +243,8 @@ export class Chart {
   describe() {
     const whole = this.windows.filter(isComplete).length;
     const names = this.series.map(({ item }) => visibleText(item)).join(", ");
-    const what = this.series.length ? `Counts of ${names} in ${whole} whole windows, with intervals` : "No item is chosen";
+    const soFar = this.windows.some((window) => window.at);
+    const what = soFar ? `${names} at the end of ${whole} windows, with intervals` : this.series.length ? `Counts of ${names} in ${whole} whole windows, with intervals` : "No item is chosen";
     this.box.setAttribute("aria-label", what);
   }
 

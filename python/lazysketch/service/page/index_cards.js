@@ -2,7 +2,8 @@
 
 import { arrange, become, byId, element, setText } from "./dom.js";
 import { addressOf, fetched, Live, oldSince } from "./live.js";
-import { eventsText, instantText, intervalText, itemNodes, shareText, visibleText } from "./text.js";
+import { isDistinct } from "./sections.js";
+import { countText, eventsText, instantText, intervalText, itemNodes, shareText, visibleText } from "./text.js";
 
 const SHOWN = 5;
 
@@ -37,11 +38,12 @@ class Card {
     this.old.hidden = !since;
   }
 
-  show({ facts, total, items }) {
+  show({ facts, total, items = [] }) {
     this.facts = facts;
+    const distinct = isDistinct(facts);
     setText(this.link, visibleText(facts.title || facts.stream));
-    setText(this.note, `Counts of “${visibleText(facts.counts)}”`);
-    setText(this.figure, eventsText(total?.estimate ?? 0));
+    setText(this.note, distinct ? `Different “${visibleText(facts.counts)}” so far` : `Counts of “${visibleText(facts.counts)}”`);
+    setText(this.figure, distinct ? countText(total?.estimate ?? 0) : eventsText(total?.estimate ?? 0));
     const exact = !total || total.low === total.high ? "" : `${intervalText(total)}. `;
     setText(this.interval, `${exact}${facts.finished ? "Ended" : "Updated"} ${instantText(facts.publish_at, { seconds: true })}`);
     this.mark.hidden = facts.private;
@@ -56,7 +58,7 @@ class Card {
       const name = element("span", { class: "card-name", title: visibleText(one.item) }, itemNodes(one.item));
       return element("li", {}, name, element("span", { class: "card-share" }, shareText(one.share)), bar);
     });
-    become(this.items, rows.length ? rows : [element("li", { class: "note" }, "No name is published yet.")]);
+    become(this.items, rows.length || distinct ? rows : [element("li", { class: "note" }, "No name is published yet.")]);
   }
 }
 

@@ -33,10 +33,35 @@ export function showFigures({ facts, total, items, confidence, last }) {
     last?.window ? figure("Last window", [countText(last.total?.estimate)], [...lastReach(last.total), ...windowNodes(last.window)]) : null,
     figure("Names", [countText(names)], [facts.listed ? "on a public list" : names ? "frequent enough to show" : "none so far"]),
     steps(facts) ? null : figure("Shown", [windows.length === 1 ? "1 window" : `${windows.length} windows`], [...span, open]),
-    figure("Guarantee", [facts.private ? `ε = ${parameterText(facts.epsilon)}` : "none"], [facts.private ? `δ = ${parameterText(facts.delta)}, for ${facts.unit.split(",")[0]}` : "NOT PRIVATE"]),
+    guarantee(facts),
   ];
   become(byId("figures"), figures.filter(Boolean));
 }
+
+/** Return true for a stream that counts different items: one number, and its course. */
+export const isDistinct = (facts) => facts.kind === "distinct";
+
+/** Show the number of different items, and the guarantee. */
+export function showNumber({ facts, total, confidence }) {
+  const wide = total && total.high - total.low > total.estimate;
+  const reach = total ? `${intervalText(total)}, ${percent(confidence)} sure${wide ? "; few items, so the noise is large" : ""}` : "nothing is published yet";
+  become(byId("figures"), [
+    figure(`Different “${visibleText(facts.counts)}”`, [countText(total?.estimate ?? 0)], [reach]),
+    figure("Counted until", [timeNode(facts.at, { seconds: true })], ["since the stream began; each counts once"]),
+    guarantee(facts),
+  ]);
+}
+
+/** Hide what a stream of different items does not have. */
+export function hideLists(hidden) {
+  byId("top").closest("section").hidden = hidden;
+  byId("changes").closest("section").hidden = hidden;
+  byId("legend").hidden = hidden;
+  byId("top").closest(".columns").classList.toggle("without-lists", hidden);
+}
+
+const guarantee = (facts) =>
+  figure("Guarantee", [facts.private ? `ε = ${parameterText(facts.epsilon)}` : "none"], [facts.private ? `δ = ${parameterText(facts.delta)}, for ${facts.unit.split(",")[0]}` : "NOT PRIVATE"]);
 
 /** Return true for a run without windows: its counts are those from its begin to each step. */
 export const steps = (facts) => Boolean(facts.cumulative);
@@ -85,24 +110,29 @@ export function showPromise({ facts, confidence }) {
   const factor = Math.exp(facts.epsilon);
   const act = facts.relation === "zero-out" ? `Take ${unit} away` : `Exchange ${unit} for any other`;
   const odds = `${act}: everything that is ever published here stays about as likely as before. No result becomes more than ${Number(factor.toPrecision(3))} times as likely (e to the power of epsilon), but for an excess of at most ${parameterText(facts.delta)} (delta).`;
-  const noise = `Noise makes this so. It is why counts have intervals: with ${percent(confidence)} confidence, all intervals of a list hold the true counts together.`;
+  const noise = `Noise makes this so. It is why counts have intervals: with ${percent(confidence)} confidence, ${isDistinct(facts) ? "the interval holds the true number" : "all intervals of a list hold the true counts together"}.`;
   const rare = " A name is shown only if it is frequent enough; what is rare stays unknown.";
   const lead = `(${parameterText(facts.epsilon)}, ${parameterText(facts.delta)})-differential privacy for ${unit}.`;
   const terms = [
     ["Protected", facts.unit],
     ["Epsilon", parameterText(facts.epsilon)],
     ["Delta", parameterText(facts.delta)],
-    ["Relation", facts.relation === "zero-out" ? "zero-out: an event or an empty step" : "substitution: an event or any other event"],
+    ["Relation", relationText(facts)],
   ];
   if (facts.every && facts.slices) terms.push(["Published", `every ${durationText(facts.every / facts.slices)}, ${durationText(facts.delay)} after the tick, whatever the data`]);
   const list = terms.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
   become(box, [
     element("p", { class: "sentence" }, lead),
     element("p", {}, odds),
-    element("p", {}, noise, facts.listed ? "" : rare),
+    element("p", {}, noise, facts.listed || isDistinct(facts) ? "" : rare),
     element("dl", { class: "terms" }, ...list),
     element("details", {}, element("summary", {}, "In full, with what is not promised"), element("p", { class: "note" }, facts.guarantee)),
   ]);
+}
+
+function relationText(facts) {
+  if (isDistinct(facts)) return facts.relation === "zero-out" ? "zero-out: an item or none" : "substitution: an item or any other item";
+  return facts.relation === "zero-out" ? "zero-out: an event or an empty step" : "substitution: an event or any other event";
 }
 
 /** Show the windows, newest first. */
@@ -136,9 +166,9 @@ export function showData({ facts }, name, key) {
   const ended = facts.windows.some((window) => window.ended);
   const links = [
     ["overview", "This page as JSON"],
-    ["top?n=10000", "All names as JSON"],
+    isDistinct(facts) ? ["distinct", "The number and its course as JSON"] : ["top?n=10000", "All names as JSON"],
     ["publication", "Signed manifest"],
-    ...(ended ? [["release", "Public table of the ended windows (.lzs)"]] : []),
+    ...(ended ? [["release", isDistinct(facts) ? "Public table at the end of the last window (.lzs)" : "Public table of the ended windows (.lzs)"]] : []),
   ].map(([path, text]) => element("li", {}, element("a", { href: addressOf(name, `/${path}`) }, text)));
   links.push(element("li", {}, element("a", { href: "/openapi.json" }, "Description of the interface (OpenAPI)")));
   const signed = key ? [element("p", { class: "note" }, "Every publication is signed (Ed25519). The public key:"), element("p", {}, element("code", { class: "key" }, key))] : [];

@@ -3,7 +3,7 @@
 import { Chart, MOST_CHOSEN } from "./course.js";
 import { become, byId, setText } from "./dom.js";
 import { addressOf, fetched, Live, now, oldSince } from "./live.js";
-import { showBanners, showChanges, showData, showFigures, showPromise, showWindows, steps } from "./sections.js";
+import { hideLists, isDistinct, showBanners, showChanges, showData, showFigures, showNumber, showPromise, showWindows, steps } from "./sections.js";
 import { countText, durationText, eventsText, instantText, isComplete, keyOf, leftText, visibleText, windowNodes } from "./text.js";
 import { TopList } from "./top_list.js";
 import { Tree } from "./tree.js";
@@ -88,6 +88,11 @@ export class StreamPage {
     setText(byId("title"), title);
     document.title = title;
     const pace = facts.every && facts.slices && !facts.finished ? ` Published every ${durationText(facts.every / facts.slices)}.` : "";
+    hideLists(isDistinct(facts));
+    if (isDistinct(facts)) {
+      this.showDistinct(pace);
+      return;
+    }
     const counts = facts.counts ? `How often each “${visibleText(facts.counts)}” occurred.` : "How often each item occurred.";
     setText(byId("subtitle"), `${counts}${pace}`);
     this.courses = new Map(items.filter((one) => one.course).map((one) => [keyOf(one.item), one.course]));
@@ -104,6 +109,21 @@ export class StreamPage {
     this.showTree();
     this.tell();
     this.speak();
+  }
+
+  /** Show the number of different items so far, and its course. */
+  showDistinct(pace) {
+    const { facts, course } = this.overview;
+    const name = `Different “${visibleText(facts.counts)}”`;
+    setText(byId("subtitle"), `How many different “${visibleText(facts.counts)}” there were so far.${pace}`);
+    showNumber(this.overview);
+    showPromise(this.overview);
+    showWindows(this.overview, this.name);
+    showData(this.overview, this.name, this.key);
+    const windows = facts.windows.map((window) => ({ ...window, at: window.ended && window.whole ? window.end : facts.at }));
+    this.chart.show(windows, [{ item: name, slot: 0, course }]);
+    this.tell();
+    this.speakNumber();
   }
 
   choose(items) {
@@ -247,6 +267,13 @@ export class StreamPage {
     if (every / slices < SHORT_WAIT) return "";
     const left = (Date.parse(due) - now()) / 1000;
     return left > 0 ? `, next in ${leftText(left)}` : ", next is due";
+  }
+
+  speakNumber() {
+    const { facts, total } = this.overview;
+    if (!this.name || this.spoken === facts.number) return;
+    this.spoken = facts.number;
+    setText(byId("spoken"), `Updated at ${instantText(facts.publish_at, { seconds: true })}. About ${countText(total?.estimate)} different “${visibleText(facts.counts)}”.`);
   }
 
   /** Say once a publication what is new, for screen readers. */

@@ -16,7 +16,7 @@ from lazysketch.windows.window import merged
 
 if TYPE_CHECKING:
     from lazysketch.service.publication import Publication, SignedPublication
-    from lazysketch.service.reading.views import PublicationView
+    from lazysketch.service.reading.kinds_of_views import View
 
 __all__ = ["Answer", "Answers"]
 
@@ -59,7 +59,7 @@ class Answers:
         signed: the manifest with its signature.
     """
 
-    def __init__(self, view: PublicationView, signed: SignedPublication) -> None:
+    def __init__(self, view: View, signed: SignedPublication) -> None:
         self.view, self.signed = view, signed
         self._always: dict[tuple[object, ...], Answer] = {}
         self._made: OrderedDict[tuple[object, ...], Answer] = OrderedDict()
@@ -113,6 +113,8 @@ class Answers:
         chosen = ended if last is None else ended[-last:]
         if not chosen:
             return None
+        if self.publication.facts.kind == "distinct":  # which do not add up: the number so far
+            return self.release(chosen[-1].number, level)
         key = ("merged", last, level)
         return self._once(key, lambda: (merged(chosen).to_bytes(), BINARY))
 

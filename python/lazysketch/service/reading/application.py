@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from lazysketch.errors import LazySketchError
+from lazysketch.service.reading.distinct_view import DistinctView
 from lazysketch.service.reading.exposition import Exposition
 from lazysketch.service.reading.feed import events_of
 from lazysketch.service.reading.openapi import description
@@ -33,6 +34,7 @@ from lazysketch.service.reading.queries import (
     refuse_others,
     window_of,
 )
+from lazysketch.service.reading.views import PublicationView
 from lazysketch.service.refusals import refused, unexpected
 from lazysketch.service.windows_view import instant_text
 
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 
     from lazysketch.service.reading.answers import Answer, Answers
     from lazysketch.service.reading.published_streams import PublishedStream, PublishedStreams
-    from lazysketch.service.reading.views import PublicationView
 
 __all__ = ["reading_application"]
 
@@ -100,6 +101,13 @@ class Reading:
         shown = stream.answers.publication
         return None if shown.finished else instant_text(shown.next_at)
 
+    def of_items(self, request: Request) -> PublicationView:
+        """Return the view of the stream of an address, if it counts items."""
+        view = self.answers(request).view
+        if not isinstance(view, PublicationView):
+            raise _error(404, "stream", "one of frequent items", "one of another kind")
+        return view
+
     def levels(self, request: Request) -> int:
         """Return the number of levels of the stream of an address; 0 without a hierarchy."""
         return len(self.answers(request).publication.facts.levels)
@@ -152,19 +160,21 @@ async def _overview(state: Reading, request: Request) -> Response:
 
 
 async def _top(state: Reading, request: Request) -> Response:
+    view = state.of_items(request)
     query = TopQuery.of(request.query_params, levels=state.levels(request))
     query = replace(query, last=state.answers(request).within(query.last))
     return await _computed(
         state,
         request,
         ("top", query),
-        lambda view: view.top(
+        lambda: view.top(
             n=query.n, last=query.last, include_open=query.include_open, level=query.level
         ),
     )
 
 
 async def _hierarchy(state: Reading, request: Request) -> Response:
+    view = state.of_items(request)
     if not state.levels(request):
         raise _error(404, "stream", "one with levels", "one without")
     query = TreeQuery.of(request.query_params)
@@ -173,49 +183,56 @@ async def _hierarchy(state: Reading, request: Request) -> Response:
         state,
         request,
         ("hierarchy", query),
-        lambda view: view.hierarchy(
-            share=query.share, last=query.last, include_open=query.include_open
-        ),
+        lambda: view.hierarchy(share=query.share, last=query.last, include_open=query.include_open),
     )
 
 
 async def _estimate(state: Reading, request: Request) -> Response:
+    view = state.of_items(request)
     query = ItemsQuery.of(request.query_params)
     query = replace(query, last=state.answers(request).within(query.last))
     return await _computed(
         state,
         request,
         ("estimate", query, tuple(map(type, query.items))),
-        lambda view: view.counts(query.items, last=query.last, include_open=query.include_open),
+        lambda: view.counts(query.items, last=query.last, include_open=query.include_open),
     )
 
 
 async def _course(state: Reading, request: Request) -> Response:
+    view = state.of_items(request)
     query = ItemsQuery.of(request.query_params, of_windows=False)
     return await _computed(
         state,
         request,
         ("course", query.items, tuple(map(type, query.items))),
-        lambda view: view.courses(query.items),
+        lambda: view.courses(query.items),
     )
 
 
 async def _changes(state: Reading, request: Request) -> Response:
+    view = state.of_items(request)
     against = against_of(request.query_params)
-    return await _computed(state, request, ("changes", against), lambda view: view.changes(against))
+    return await _computed(state, request, ("changes", against), lambda: view.changes(against))
+
+
+async def _distinct(state: Reading, request: Request) -> Response:
+    view = state.answers(request).view
+    if not isinstance(view, DistinctView):
+        raise _error(404, "stream", "one of distinct items", "one of another kind")
+    refuse_others(request.query_params, ())
+    return await _computed(state, request, ("distinct",), view.number)
 
 
 async def _computed(
     state: Reading,
     request: Request,
     key: tuple[object, ...],
-    content: Callable[[PublicationView], object],
+    content: Callable[[], object],
 ) -> Response:
     """Return an answer in JSON that the first reader who asks for it waits for."""
     answers = state.answers(request)
-    found = await state.computed(
-        answers, key, lambda: answers.json(key, lambda: content(answers.view))
-    )
+    found = await state.computed(answers, key, lambda: answers.json(key, content))
     return _sent(request, found, answers)
 
 
@@ -298,6 +315,7 @@ _ADDRESSES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/v1/streams/{name}/estimate", _estimate),
     ("/v1/streams/{name}/course", _course),
     ("/v1/streams/{name}/changes", _changes),
+    ("/v1/streams/{name}/distinct", _distinct),
     ("/v1/streams/{name}/release", _release),
     ("/v1/streams/{name}/windows/{number}", _window),
     ("/v1/streams/{name}/publication", _publication),

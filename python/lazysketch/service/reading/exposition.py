@@ -47,6 +47,11 @@ class _PublicCounts(Collector):
             "The instant whose state is published",
             labels=["stream"],
         )
+        distinct = GaugeMetricFamily(
+            "lazysketch_public_distinct_items",
+            "Published number of distinct items so far, with the ends of its interval",
+            labels=["stream", "bound"],
+        )
         ended = GaugeMetricFamily(
             "lazysketch_stream_ended",
             "1 for a stream that has ended, after which nothing is published; 0 for any other",
@@ -56,13 +61,19 @@ class _PublicCounts(Collector):
             overview = json.loads(answers.overview().body)
             instants.add_metric([name], answers.publication.at.timestamp())
             ended.add_metric([name], float(answers.publication.finished))
+            of_items = overview["facts"]["kind"] == "items"
             for bound in ("estimate", "low", "high"):
+                total = None if overview["total"] is None else overview["total"][bound]
+                if total is not None and not of_items:
+                    distinct.add_metric([name, bound], total)
+                if not of_items:
+                    continue
                 if overview["total"] is not None:
-                    totals.add_metric([name, bound], overview["total"][bound] or 0.0)
+                    totals.add_metric([name, bound], total or 0.0)
                 for label, row in _labelled(overview["items"][:_MOST_NAMES]).items():
                     if row[bound] is not None:
                         counts.add_metric([name, label, bound], row[bound])
-        return [counts, totals, instants, ended]
+        return [counts, totals, distinct, instants, ended]
 
 
 def exposed(shown: Mapping[str, Answers]) -> bytes:

@@ -45,6 +45,7 @@ _FACTS: Final = _object(
     stream={"type": "string"},
     title={"type": "string"},
     counts={"type": "string"},
+    kind={"enum": ["items", "distinct"]},
     every={"type": "number"},
     slices={"type": "integer"},
     keep={"type": "integer"},
@@ -82,7 +83,7 @@ _PLACE: Final[Schema] = {
     "at": _INSTANT,
     "confidence": {"type": "number"},
 }
-_OVERVIEW: Final = _object(
+_OVERVIEW_OF_ITEMS: Final = _object(
     facts=_FACTS,
     confidence={"type": "number"},
     total=_COUNT_OR_NULL,
@@ -92,6 +93,11 @@ _OVERVIEW: Final = _object(
     ),
     changes=_list(_CHANGE),
 )
+_OVERVIEW_OF_DISTINCT: Final = _object(
+    facts=_FACTS, confidence={"type": "number"}, total=_COUNT_OR_NULL, course=_COURSE
+)
+_OVERVIEW: Final[Schema] = {"anyOf": [_OVERVIEW_OF_ITEMS, _OVERVIEW_OF_DISTINCT]}
+_DISTINCT: Final = _object(**_PLACE, windows=_list(_WINDOW), total=_COUNT_OR_NULL, course=_COURSE)
 _TOP: Final = _object(**_PLACE, windows=_list(_WINDOW), total=_COUNT_OR_NULL, items=_list(_ROW))
 _NODE: Final[Schema] = {"$ref": "#/components/schemas/Node"}
 _NODES: Final = _object(
@@ -253,6 +259,12 @@ def description() -> Schema:
                 "course", "Counts of items in each window", _COURSES, [*stream, *_ITEMS[:2]]
             ),
             f"{root}/changes": _get("changes", "Shares that changed", _CHANGES, [*stream, against]),
+            f"{root}/distinct": _get(
+                "distinct",
+                "The number of distinct items so far, and at the end of each window",
+                _DISTINCT,
+                stream,
+            ),
             f"{root}/release": _get(
                 "release",
                 "One table of the last windows",

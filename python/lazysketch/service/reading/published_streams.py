@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import LazySketchError
 from lazysketch.service.reading.answers import Answers
-from lazysketch.service.reading.views import PublicationView
+from lazysketch.service.reading.kinds_of_views import view_of
 from lazysketch.service.tick import Tick
 from lazysketch.windows.window import instant
 
@@ -182,7 +182,6 @@ class PublishedStreams:
         publication = self._files.read(signed, name)
         if before is not None and publication.number <= before.publication.number:
             return None
-        view = PublicationView(publication, None if before is None else before.view)
-        answers = Answers(view, signed)
+        answers = Answers(view_of(publication, None if before is None else before.view), signed)
         answers.prepare()
         return answers

@@ -24,7 +24,24 @@ if TYPE_CHECKING:
     from lazysketch.service.publication import Publication
     from lazysketch.windows.changes import Against
 
-__all__ = ["PublicationView"]
+__all__ = ["PublicationView", "described"]
+
+
+def described(publication: Publication) -> Plain:
+    """Return what is said of a publication next to its numbers.
+
+    Args:
+        publication: what is published.
+    """
+    return {
+        **{name: getattr(publication.facts, name) for name in Facts.__slots__},
+        "number": publication.number,
+        "at": instant_text(publication.at),
+        "publish_at": instant_text(publication.publish_at),
+        "next_at": instant_text(publication.next_at),
+        "finished": publication.finished,
+        "listed": bool(publication.listed),
+    }
 
 
 class PublicationView(WindowsView):
@@ -42,15 +59,7 @@ class PublicationView(WindowsView):
         super().__init__(
             publication.queries(),
             [one.window for one in publication.windows],
-            {
-                **{name: getattr(publication.facts, name) for name in Facts.__slots__},
-                "number": publication.number,
-                "at": instant_text(publication.at),
-                "publish_at": instant_text(publication.publish_at),
-                "next_at": instant_text(publication.next_at),
-                "finished": publication.finished,
-                "listed": bool(publication.listed),
-            },
+            described(publication),
             before,
         )
 

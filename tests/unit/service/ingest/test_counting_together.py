@@ -28,12 +28,12 @@ SETTINGS = [
 
 @dataclass
 class Stream:
-    """A stream whose windows are its name."""
+    """A stream whose counts are its name."""
 
     settings: StreamSettings
 
     @property
-    def windows(self) -> str:
+    def counts(self) -> str:
         return self.settings.name
 
 

@@ -88,7 +88,7 @@ def test_people_are_bounded_by_what_their_events_say(tmp_path: Path) -> None:
         assert (status, answer["events"], answer["refused_events"]) == (200, 9, 2)
         assert {one["code"] for one in answer["refused"]} == {"no-user"}
     # Of 14 events with a person, one of each of the two people counts.
-    windows: Any = service.host.stream("shop").windows
+    windows: Any = service.host.stream("shop").counts
     assert windows._live.refused == 12
     assert run(service.ask(b"tea\n", path=path, content_type="text/plain"))[0] == 415
     assert run(service.ask(b"{}\n", path=path))[2]["refused"][0]["code"] == "malformed"
@@ -124,7 +124,7 @@ def test_bounds_of_people_go_over_batches_that_are_counted_together(tmp_path: Pa
                 await asyncio.gather(*asked)
 
         run(sent(service.ask, bodies, folder.name == "alone"))
-        windows: Any = host.stream("shop").windows
+        windows: Any = host.stream("shop").counts
         refused.append(windows._live.refused)
         store.close()
     assert refused[0] == refused[1]

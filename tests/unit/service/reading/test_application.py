@@ -258,11 +258,12 @@ def test_the_feed_tells_of_each_publication(service: Service, published: Host) -
 def test_the_description_has_every_address(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     data = {path for path in paths if path.startswith("/v1/")}
-    assert len(data) == 11
+    assert len(data) == 12
     for path in data:
         address = path.replace("{name}", "pages").replace("{number}", "1")
         query = "?item=a" if path.endswith(("estimate", "course")) else ""
-        without = "number" in path or "hierarchy" in path  # no such window, and no levels
+        # No such window, no levels, and no distinct items.
+        without = any(word in path for word in ("number", "hierarchy", "distinct"))
         assert client.get(address + query).status_code == (404 if without else 200)
 
 
@@ -274,7 +275,8 @@ def test_courses_depend_on_the_address_alone_and_are_not_kept(
     client = TestClient(reading_application(streams))
     answers = streams.streams["pages"].answers
     assert answers is not None
-    kept = dict(answers.view._course_of)
+    view: Any = answers.view
+    kept = dict(view._course_of)
     many = {"item": ["/none", *map(str, range(99))]}
     wide = client.get(f"{ROOT}/course", params=many).json()["items"][0]["course"]
     found = client.get(f"{ROOT}/course", params={"item": "/none"}).json()["items"][0]["course"]
@@ -283,16 +285,16 @@ def test_courses_depend_on_the_address_alone_and_are_not_kept(
     assert found == expected["items"][0]["course"]
     # An end of an interval comes from the ranks of few cells: among more names it is often, but
     # not in every window, farther out. What it is exactly, the library says.
-    windows = answers.view.publication.windows
-    for course, among in ((found, len(answers.view.candidates)), (wide, len(many["item"]))):
+    windows = view.publication.windows
+    for course, among in ((found, len(view.candidates)), (wide, len(many["item"]))):
         expected_course = [
             intervals_of(one.window.release.interval_many(["/none"], among=among))[0]
             for one in windows
         ]
         assert course == expected_course
     assert wide != found
-    assert answers.view._course_of == kept
-    assert {item for _, item in kept} <= set(answers.view.candidates)
+    assert view._course_of == kept
+    assert {item for _, item in kept} <= set(view.candidates)
 
 
 @pytest.mark.parametrize("number", ["-1", "x", "1" * 5_000, "\N{SUPERSCRIPT TWO}"])

@@ -18,7 +18,7 @@ from tests.unit.service.reading.test_application import shown
 
 from lazysketch.service.reading.application import reading_application
 
-LISTED, FOUND, LEVELS = "pages", "found", "networks"
+LISTED, FOUND, LEVELS, DISTINCT = "pages", "found", "networks", "visitors"
 NEWEST = int(START) // 60 + 1  # number of the last window that ended
 
 
@@ -30,15 +30,17 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         LISTED: ["/", "/", "/docs", 7] * 100,
         FOUND: ["/", "/docs", 7, b"\xff"] * 100,
         LEVELS: ["10.0.0.1", "10.0.1.9"] * 200,
+        DISTINCT: list(range(100)),
     }
     host = service.host(
         stream_of(domain=("/", "/docs", 7)),
         stream_of(name=FOUND),
         stream_of(name=LEVELS, levels="ipv4", epsilon=8.0, delta=1e-3),
+        stream_of(name=DISTINCT, kind="distinct", share=0.01, width=None),
     )
     for _ in range(15):
         for name, items in events.items():
-            host.stream(name).windows.update_many(items)
+            host.stream(name).counts.update_many(items)
         service.clock.now += 10.0
         for name in events:
             host.publish(name)
@@ -64,7 +66,7 @@ def asked(operation: Any, mode: GenerationMode, examples: int) -> set[int]:
     )
     @given(
         case=operation.as_strategy(mode),
-        name=st.sampled_from([LISTED, FOUND, LEVELS, None]),
+        name=st.sampled_from([LISTED, FOUND, LEVELS, DISTINCT, None]),
         number=st.sampled_from([NEWEST, None]),
     )
     def ask(case: Any, name: str | None, number: int | None) -> None:

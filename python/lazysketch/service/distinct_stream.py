@@ -1,0 +1,115 @@
+"""A stream of the service that counts distinct items: the number so far, at every tick.
+
+The count is an object of the store whose steps are the slices of the public clock. What is shown of
+a window is the number when it ended, which nobody can compute again later: it is kept in the
+publications, and a window whose end was not published, as while the service did not run, has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import StoreError
+from lazysketch.privacy.wording import unit
+from lazysketch.service.published_window import PublishedWindow, held
+from lazysketch.service.stream import Stream
+from lazysketch.windows.boundaries import checked_clock
+from lazysketch.windows.window import Window, instant
+
+if TYPE_CHECKING:
+    from lazysketch.privacy.accounting import Privacy
+    from lazysketch.releases.distinct_release import DistinctRelease
+    from lazysketch.service.stream_settings import StreamSettings
+    from lazysketch.store import Store
+    from lazysketch.store.stored_distinct import StoredDistinct
+
+__all__ = ["DistinctStream"]
+
+_BEGIN: Final = "service begin of "
+
+
+class DistinctStream(Stream):
+    """A stream whose number of distinct items is published.
+
+    Guarantee: as of :class:`Stream`; readers see the number of slices since it began, and nothing
+    of the number of events.
+
+    Args:
+        settings: its description, of kind ``"distinct"``.
+        store: the open store; the stream has a count of its name there.
+        clock: returns seconds since 1970.
+        earlier: the windows of its last publication, oldest first.
+    """
+
+    def __init__(
+        self,
+        settings: StreamSettings,
+        store: Store,
+        *,
+        clock: Callable[[], float],
+        earlier: Iterable[PublishedWindow] = (),
+    ) -> None:
+        super().__init__(settings)
+        self._clock = clock
+        self._first = self._begun(store)
+        self._count = store.distinct(settings.name, settings.distinct)
+        self._count._follow_clock(lambda: self._tick_now() - self._first)
+        self._ended = {one.window.number: one for one in earlier if one.window.ended}
+
+    @property
+    def counts(self) -> StoredDistinct:
+        """The count of the store."""
+        return self._count
+
+    def _begun(self, store: Store) -> int:
+        """Return the tick at which the stream began, which the store keeps from then on."""
+        name, begun = self.settings.name, store.note(f"{_BEGIN}{self.settings.name}")
+        if begun:
+            return int(begun)
+        if name in store.names:
+            raise StoreError(f"state: expected the begin of {name}, got none")
+        first = self._tick_now()
+        store.keep_note(f"{_BEGIN}{name}", str(first))
+        return first
+
+    def _tick_now(self) -> int:
+        return self.tick.of(checked_clock(self._clock()))
+
+    def _privacy(self) -> Privacy:
+        return self._count.privacy
+
+    def _unit(self) -> str:
+        return unit(person_bound=self._count.privacy.person_bound, within=None)
+
+    def _state(self) -> tuple[int, tuple[PublishedWindow, ...]]:
+        release = self._count.release()
+        number = self._first + release.step
+        finished = self._count.finished
+        kept = {**self._ended}
+        if release.step:
+            place, passed = divmod(number, self.tick.slices)
+            if passed == 0 or finished:
+                place -= passed == 0
+                kept[place] = self._shown(place, release, ended=True, whole=passed == 0)
+                self._ended = dict(sorted(kept.items())[-self.settings.keep :])
+                kept = self._ended
+            else:
+                kept[place] = self._shown(place, release, ended=False, whole=False)
+        return number, tuple(kept[one] for one in sorted(kept))
+
+    def _shown(
+        self, place: int, release: DistinctRelease, *, ended: bool, whole: bool
+    ) -> PublishedWindow:
+        """Return the number so far as that of the window in which it stands."""
+        slices = self.tick.slices
+        window = Window(
+            number=place,
+            begin=instant(self.tick.begin(place * slices)),
+            end=instant(self.tick.begin((place + 1) * slices)),
+            ended=ended,
+            whole=whole,
+            release=held(release),
+            names=(),
+        )
+        return PublishedWindow(window, (release.to_bytes(),))
