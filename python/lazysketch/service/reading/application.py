@@ -202,12 +202,8 @@ async def _estimate(state: Reading, request: Request) -> Response:
 async def _course(state: Reading, request: Request) -> Response:
     view = state.of_items(request)
     query = ItemsQuery.of(request.query_params, of_windows=False)
-    return await _computed(
-        state,
-        request,
-        ("course", query.items, tuple(map(type, query.items))),
-        lambda: view.courses(query.items),
-    )
+    key = ("course", query.items, tuple(map(type, query.items)))
+    return await _computed(state, request, key, lambda: view.courses(query.items))
 
 
 async def _changes(state: Reading, request: Request) -> Response:
@@ -252,9 +248,8 @@ async def _window(state: Reading, request: Request) -> Response:
     answers = state.answers(request)
     level = level_of(request.query_params, levels=state.levels(request))
     number = window_of(request.path_params["number"])
-    found = await state.computed(
-        answers, ("release", number, level), lambda: answers.release(number, level)
-    )
+    key = ("release", number, level)
+    found = await state.computed(answers, key, lambda: answers.release(number, level))
     return _sent(request, found, answers)
 
 
