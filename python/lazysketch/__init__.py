@@ -74,6 +74,10 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import NO_ANCHOR, ReleasesOnly, Store, open_store
+    from lazysketch.sums.sums import Sums
+    from lazysketch.sums.sums_queries import ItemSum
+    from lazysketch.sums.sums_release import SumsRelease
+    from lazysketch.sums.sums_spec import SumsSpec
     from lazysketch.windows import (
         Alert,
         AlertRule,
@@ -121,6 +125,7 @@ __all__ = [
     "HierarchyNodes",
     "Interval",
     "Intervals",
+    "ItemSum",
     "JointPrivacy",
     "Key",
     "LazyCountMin",
@@ -150,6 +155,9 @@ __all__ = [
     "Single",
     "Sliding",
     "Store",
+    "Sums",
+    "SumsRelease",
+    "SumsSpec",
     "TableSpec",
     "Window",
     "Windows",
@@ -201,6 +209,7 @@ _MODULES: Final = {
     "HierarchyNodes": "lazysketch.heavy_hitters",
     "Interval": "lazysketch.estimation.intervals",
     "Intervals": "lazysketch.estimation.intervals",
+    "ItemSum": "lazysketch.sums.sums_queries",
     "JointPrivacy": "lazysketch.heavy_hitters",
     "Key": "lazysketch.sketches.keys",
     "LazyCountMin": "lazysketch.sketches.private_sketches",
@@ -230,6 +239,9 @@ _MODULES: Final = {
     "Single": "lazysketch.specification.schedules",
     "Sliding": "lazysketch.windows",
     "Store": "lazysketch.store",
+    "Sums": "lazysketch.sums.sums",
+    "SumsRelease": "lazysketch.sums.sums_release",
+    "SumsSpec": "lazysketch.sums.sums_spec",
     "TableSpec": "lazysketch.specification.table_spec",
     "Window": "lazysketch.windows",
     "Windows": "lazysketch.windows",

@@ -378,7 +378,14 @@ class ExactSketch:
 
 @disjoint_base
 class PrivateSketch:
-    def __new__(cls, spec: TableSpec, *, key: Key, state: SavedState | None = None) -> Self: ...
+    def __new__(
+        cls,
+        spec: TableSpec,
+        *,
+        key: Key,
+        state: SavedState | None = None,
+        signed_weights: bool = False,
+    ) -> Self: ...
     @property
     def _parameters_digest(self) -> bytes: ...
     def update(self, item: object, weight: int = 1, *, user: object = None) -> None: ...
@@ -681,6 +688,15 @@ def tick_all(tables: Sequence[PrivateSketch], steps: int) -> None: ...
 def end_epoch_of_all(tables: Sequence[HeavySketch]) -> None: ...
 def finish_all(tables: Sequence[PrivateSketch]) -> None: ...
 def close_all(tables: Sequence[PrivateSketch]) -> None: ...
+def update_sums(
+    counts: PrivateSketch,
+    values: PrivateSketch,
+    items: object,
+    weights: npt.NDArray[np.uint64],
+    *,
+    empty_rows: object = None,
+    in_one_step: bool = False,
+) -> None: ...
 def call_locked(
     lock: object,
     function: Callable[..., _Result],

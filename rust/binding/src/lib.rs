@@ -52,6 +52,7 @@ mod saved_state;
 mod several_tables;
 mod standard_types;
 mod store;
+mod sums;
 mod table_parts;
 mod text;
 mod text_column;
@@ -129,6 +130,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::store::Store;
+    #[pymodule_export]
+    use super::sums::update_sums;
     #[pymodule_export]
     use super::text::{
         access_log_items, access_log_people, access_log_times, json_elements, json_rows,

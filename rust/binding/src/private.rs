@@ -41,11 +41,12 @@ pub(crate) struct PrivateSketch {
 #[pymethods]
 impl PrivateSketch {
     #[new]
-    #[pyo3(signature = (spec, *, key, state=None))]
+    #[pyo3(signature = (spec, *, key, state=None, signed_weights=false))]
     fn new(
         spec: Described<TableSpec>,
         key: &Bound<'_, Key>,
         state: Option<&Bound<'_, SavedState>>,
+        signed_weights: bool,
     ) -> PyResult<Self> {
         let (spec, key) = (spec.0, key.get());
         let identity = key.identity()?;
@@ -59,6 +60,10 @@ impl PrivateSketch {
             }
         };
         let sketch = sketch.and_then(|sketch| sketch.with_edges(spec.edges()));
+        let sketch = match signed_weights {
+            true => sketch.and_then(CoreSketch::with_signed_weights),
+            false => sketch,
+        };
         Self::of_core(Core::Plain(sketch.map_err(raise)?)).with_people(&key.master)
     }
 

@@ -114,6 +114,7 @@ impl PartialCounts {
                     items,
                     weights,
                     max_weight: spec.max_weight,
+                    signed: false,
                 };
                 batch.publish(table, 1)?;
                 table

@@ -144,6 +144,7 @@ impl ExactSketch {
             items,
             weights,
             max_weight: LARGEST_COUNT - 1,
+            signed: false,
         };
         batch.publish(&mut self.table, threads)?;
         self.total = total;

@@ -163,6 +163,7 @@ impl PrivateSketch {
                 items: Items::Mixed(&[]),
                 weights: None,
                 max_weight: u64::MAX,
+                signed: false,
             };
             for_each_batch(names, batch, |batch| batch.publish(&mut state.table, 1))
         })
@@ -181,6 +182,7 @@ impl PrivateSketch {
             items: Items::Mixed(&[]),
             weights: None,
             max_weight: u64::MAX,
+            signed: false,
         };
         for_each_batch(names, batch, |batch| batch.publish(open.table_mut(), 1))
     }

@@ -48,6 +48,10 @@ impl PrivateSketch {
             let expected = "Batch, for partial counts";
             return Err(Error::parameter("schedule", expected, "another"));
         }
+        if self.is_signed {
+            let expected = "none, for partial counts";
+            return Err(Error::parameter("signed_weights", expected, "some"));
+        }
         if self.spec.person_bound.is_some() {
             let expected = "none, for partial counts: a worker does not know what a person has \
                             contributed elsewhere";

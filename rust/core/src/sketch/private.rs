@@ -17,7 +17,7 @@ use crate::schedule::{Cursor, Pushes, Schedule};
 use crate::table::Table;
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
-use crate::table::items::{Items, check_weights};
+use crate::table::items::Items;
 use crate::table::seen_bits::SeenBits;
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub struct PrivateSketch {
     pub(super) last_narrow_step: u64,
     /// True while events of bounded people are counted.
     pub(super) is_bounded: bool,
+    /// True if the weights of events have signs, in two's complement.
+    pub(super) is_signed: bool,
     /// The edges between the bins of values, which releases state.
     pub(super) edges: Arc<[f64]>,
     pub(super) state: Option<State>,
@@ -136,6 +138,7 @@ impl PrivateSketch {
             last_step: spec.schedule.horizon().unwrap_or(possible).min(possible),
             last_narrow_step: Table::last_narrow_step(spec.max_weight),
             is_bounded: false,
+            is_signed: false,
             edges: Arc::new([]),
             state: Some(state),
         })
@@ -150,6 +153,24 @@ impl PrivateSketch {
     /// The edges between the bins of values; none for other kinds.
     pub fn edges(&self) -> &[f64] {
         &self.edges
+    }
+
+    /// The same sketch, whose events have weights with a sign, in two's complement: from
+    /// `-max_weight` to `max_weight`. A Count Sketch turns signs anyway, so its sensitivity is the
+    /// same (Theorem 25 of docs/theory.md); that of another kind would grow.
+    pub fn with_signed_weights(mut self) -> Result<Self> {
+        if self.shape.kind != TableKind::CountSketch && !planted!("signed-weights-of-any-table") {
+            return Err(Error::parameter(
+                "signed_weights",
+                "a Count Sketch, whose sensitivity they do not change",
+                self.shape.kind.name(),
+            ));
+        }
+        if self.spec.person_bound.is_some() {
+            return Err(Error::parameter("signed_weights", "no person_bound", "one"));
+        }
+        self.is_signed = true;
+        Ok(self)
     }
 
     /// Shape and hash seed.
@@ -321,7 +342,7 @@ impl PrivateSketch {
             ));
         }
         self.check_open(items.len() as u64)?;
-        check_weights("weights", weights, items.len(), self.most_weight())?;
+        self.check_batch_weights(weights, items.len())?;
         self.check_unweighted(weights)?;
         self.check_indices(items)?;
         self.check_steps(1)

@@ -6,7 +6,7 @@ mod tests;
 use super::private::PrivateSketch;
 use crate::parameters::TableKind;
 use crate::table::ingest::{CheckedBatch, columns_between};
-use crate::table::items::{Items, StepRows, check_weight, check_weights};
+use crate::table::items::{Items, StepRows, check_signed_weights, check_weight, check_weights};
 use crate::table::kernels::{Bounded, Events, Index, Signed, Unsigned};
 use crate::{Error, Result, memory};
 
@@ -60,7 +60,11 @@ impl PrivateSketch {
     #[inline]
     fn check_update(&self, weight: u64) -> Result<()> {
         self.check_bounded()?;
-        check_weight(weight, self.most_weight())?;
+        if self.is_signed {
+            check_signed_weights(Some(&[weight]), 1, self.spec.max_weight)?;
+        } else {
+            check_weight(weight, self.most_weight())?;
+        }
         if weight != 1 && self.is_distinct() {
             return Err(Error::parameter(
                 "weight",
@@ -87,6 +91,14 @@ impl PrivateSketch {
         } else {
             self.spec.max_weight
         }
+    }
+
+    /// All checks of the weights of a batch.
+    pub(super) fn check_batch_weights(&self, weights: Option<&[u64]>, items: usize) -> Result<()> {
+        if self.is_signed {
+            return check_signed_weights(weights, items, self.spec.max_weight);
+        }
+        check_weights("weights", weights, items, self.most_weight())
     }
 
     /// Distinct items have no weights: an event of weight 0 would set no bit.
@@ -132,7 +144,7 @@ impl PrivateSketch {
         threads: usize,
     ) -> Result<()> {
         self.check_bounded()?;
-        check_weights("weights", weights, items.len(), self.most_weight())?;
+        self.check_batch_weights(weights, items.len())?;
         self.check_unweighted(weights)?;
         // Preparing a batch costs as much as several events.
         if let Some(item) = items.only(&self.fingerprinter) {
@@ -189,7 +201,7 @@ impl PrivateSketch {
     pub fn check_rows(&self, rows: StepRows<'_>) -> Result<()> {
         let (items, weights) = (rows.items(), rows.weights());
         self.check_bounded()?;
-        check_weights("weights", weights, items.len(), self.most_weight())?;
+        self.check_batch_weights(weights, items.len())?;
         self.check_unweighted(weights)?;
         self.check_indices(items)?;
         self.check_steps(rows.steps())?;
@@ -277,6 +289,7 @@ impl PrivateSketch {
             items,
             weights,
             max_weight: self.spec.max_weight,
+            signed: self.is_signed,
         };
         match &mut state.seen {
             Some(seen) => {
@@ -316,6 +329,7 @@ impl PrivateSketch {
             items,
             weights,
             max_weight: self.spec.max_weight,
+            signed: self.is_signed,
         };
         let after = cursor.moved_to(self.step + steps);
         if let Some(seen) = &mut state.seen {

@@ -12,7 +12,9 @@ use crate::schedule::{Cursor, Progress};
 use crate::table::Table;
 use crate::table::hash::{Fingerprinter, RowHashes};
 use crate::table::items::Items;
-use crate::table::kernels::{Bounded, EventWeights, Events, Index, Locate, Signed, Unsigned};
+use crate::table::kernels::{
+    Bounded, EventWeights, Events, Index, Locate, Signed, SignedBounded, Unsigned,
+};
 use std::{iter, thread};
 
 /// A batch with fewer events than this per thread is counted in fewer threads.
@@ -29,6 +31,8 @@ pub(crate) struct CheckedBatch<'a> {
     pub(crate) items: Items<'a>,
     pub(crate) weights: Option<&'a [u64]>,
     pub(crate) max_weight: u64,
+    /// True if the weights have signs, in two's complement.
+    pub(crate) signed: bool,
 }
 
 /// Where the events of a batch go.
@@ -189,6 +193,16 @@ impl CheckedBatch<'_> {
                     return to.add(locate, Events::ones(items, offset));
                 };
                 let weights = &weights[start..start + items.len()];
+                if self.signed {
+                    let largest = largest.cast_signed();
+                    let weights = SignedBounded { weights, largest };
+                    let events = Events {
+                        items,
+                        weights,
+                        offset,
+                    };
+                    return to.add(locate, events);
+                }
                 let weights = Bounded { weights, largest };
                 to.add(
                     locate,
@@ -266,6 +280,8 @@ mod tests {
                 items: Items::Ready(&self.items),
                 weights: Some(&self.weights),
                 max_weight: 7,
+                signed: false,
+                signed: false,
             }
         }
     }

@@ -324,6 +324,30 @@ pub(crate) fn check_weights(
     }
 }
 
+/// As [`check_weights`], for weights with a sign, in two's complement.
+pub(crate) fn check_signed_weights(
+    weights: Option<&[u64]>,
+    items: usize,
+    max_weight: u64,
+) -> Result<()> {
+    let Some(weights) = weights else {
+        return Ok(());
+    };
+    check_weights("weights", Some(weights), items, u64::MAX)?;
+    let most = planted!("signed-weights-not-checked", u64::MAX, max_weight);
+    match weights
+        .iter()
+        .position(|&weight| weight.cast_signed().unsigned_abs() > most)
+    {
+        None => Ok(()),
+        Some(position) => {
+            let expected = format!("integers of at most max_weight = {max_weight}, with any sign");
+            let got = format!("a larger one at position {position}; nothing was applied");
+            Err(Error::parameter("weights", expected, got))
+        }
+    }
+}
+
 /// Checks the weight of one event.
 pub(crate) fn check_weight(weight: u64, max_weight: u64) -> Result<()> {
     if weight <= max_weight || planted!("weight-not-checked") {

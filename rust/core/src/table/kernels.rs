@@ -162,6 +162,30 @@ impl EventWeights for Bounded<'_> {
     }
 }
 
+/// As [`Bounded`], for weights with a sign, in two's complement: the least and the largest are
+/// `-largest` and `largest`.
+#[derive(Clone, Copy)]
+pub(crate) struct SignedBounded<'a> {
+    pub(crate) weights: &'a [u64],
+    pub(crate) largest: i64,
+}
+
+impl EventWeights for SignedBounded<'_> {
+    #[inline]
+    fn weight(&self, position: usize) -> u64 {
+        let weight = self.weights[position].cast_signed();
+        let bounded = weight.clamp(-self.largest, self.largest);
+        planted!("signed-weights-not-bounded", weight, bounded).cast_unsigned()
+    }
+    #[inline]
+    fn slice(&self, start: usize, end: usize) -> Self {
+        Self {
+            weights: &self.weights[start..end],
+            ..*self
+        }
+    }
+}
+
 /// A counter of 32 or 64 bits. The bound on counts rules out wrapping; `wrapping_` operations only
 /// avoid a branch.
 pub(crate) trait Counter: Copy + Default + Zeroize {
