@@ -18,6 +18,7 @@ from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSI
 from tests.planted.bugs_of_sliding_windows import BUGS_OF_SLIDING_WINDOWS
 from tests.planted.bugs_of_states import BUGS_OF_STATES
 from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
+from tests.planted.bugs_of_sums import BUGS_OF_SUMS
 from tests.planted.bugs_of_the_command import BUGS_OF_THE_COMMAND
 from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_END
 from tests.planted.bugs_of_the_service import BUGS_OF_THE_SERVICE
@@ -32,6 +33,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_CALIBRATION,
     *BUGS_OF_DISTINCT_ITEMS,
     *BUGS_OF_VALUES,
+    *BUGS_OF_SUMS,
     *BUGS_OF_PIPELINES,
     *BUGS_OF_PEOPLE,
     *BUGS_OF_PEOPLE_IN_PARTS,

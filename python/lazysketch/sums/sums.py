@@ -395,6 +395,4 @@ class Sums(ClosedByBlock, LiveState):
             used = "closed" if self.closed else f"steps used={self.steps}"
         except LiveStateError:
             used = "unusable in a forked child"
-        text = f"<Sums of values from {grid.low:g} to {grid.high:g}, {self.privacy}, {used}"
-        reasons = "; ".join(self.not_private_because)
-        return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"
+        return f"<Sums of values from {grid.low:g} to {grid.high:g}, {self.privacy}, {used}>"

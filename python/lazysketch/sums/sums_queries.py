@@ -289,7 +289,8 @@ class SumsQueries:
         table, scale = self._in_half_steps
         estimate, low, high = table.intervals(cells, level=side * (1.0 - share))
         # Half a unit in each cell was rounded away.
-        low, high = low - 0.5, high + 0.5
+        half = 0.5 if self.step else 0.0
+        low, high = low - half, high + half
         estimate, low, high = (grid.unit / scale * part for part in (estimate, low, high))
         if share:
             # Both ends need the upper end of the number alone.

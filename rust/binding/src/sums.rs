@@ -5,7 +5,6 @@ use crate::errors::ArgumentValueError;
 use crate::guarded_sketch::{Core, change_all, change_all_briefly};
 use crate::private::PrivateSketch;
 use crate::weights::{counts_of, weights_of};
-use lazysketch_core::planted;
 use lazysketch_core::table::items::StepRows;
 use lazysketch_core::{Error, Result};
 use pyo3::prelude::*;
@@ -51,13 +50,9 @@ pub(crate) fn update_sums<'py>(
             false => core.prepare_rows(rows_at(at)?),
         }
     };
-    let change = |at: usize, core: &mut Core| {
-        let is_forgotten = at != VALUES && planted!("event-in-one-of-two-tables");
-        match in_one_step {
-            _ if is_forgotten => core.plain()?.tick(1),
-            true => core.update_batch(slice, weights_at(at)),
-            false => core.update_rows(rows_at(at)?),
-        }
+    let change = |at: usize, core: &mut Core| match in_one_step {
+        true => core.update_batch(slice, weights_at(at)),
+        false => core.update_rows(rows_at(at)?),
     };
     let tables = [&counts.guarded, &values.guarded];
     if slice.len() + empty.len() <= SHORT_BATCH {

@@ -281,7 +281,6 @@ mod tests {
                 weights: Some(&self.weights),
                 max_weight: 7,
                 signed: false,
-                signed: false,
             }
         }
     }

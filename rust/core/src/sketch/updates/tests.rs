@@ -153,3 +153,16 @@ fn vectors_are_counted_by_index() {
         assert_eq!(rows, [heavy as i64, 0, 5]);
     }
 }
+
+/// Another thread may write to the weights after their check.
+#[test]
+fn signed_weights_are_bounded_again() {
+    use crate::table::kernels::{EventWeights, SignedBounded};
+    let weights = [5_i64, -5, i64::MAX, i64::MIN, 3, -3].map(i64::cast_unsigned);
+    let bounded = SignedBounded {
+        weights: &weights,
+        largest: 4,
+    };
+    let found: Vec<i64> = (0..6).map(|at| bounded.weight(at).cast_signed()).collect();
+    assert_eq!(found, [4, -4, 4, -4, 3, -3]);
+}

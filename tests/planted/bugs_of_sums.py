@@ -1,0 +1,119 @@
+"""Planted bugs of sums and means by item."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.edits import edited
+from tests.planted.planted_bug import PlantedBug
+
+__all__ = ["BUGS_OF_SUMS", "BUGS_OF_SUMS_IN_THE_CORE"]
+
+_NOISE: Final = "tests/unit/sums/test_sums_noise.py::"
+_SUMS: Final = "tests/unit/sums/test_sums.py::"
+_COVERAGE: Final = "tests/statistical/test_sums_coverage.py::"
+_ENDS: Final = "lazysketch.sums.sums_queries:SumsQueries"
+
+BUGS_OF_SUMS_IN_THE_CORE: Final = (
+    PlantedBug(
+        name="signed-weights-not-checked",
+        subject="sensitivity",
+        claim="A weight with a sign may be beyond the largest that the noise covers.",
+        caught_by="signed_weights weights_beyond_the_largest_are_refused",
+    ),
+    PlantedBug(
+        name="signed-weights-not-bounded",
+        subject="sensitivity",
+        claim="A weight that another thread writes after the check is counted as it is.",
+        caught_by="lib sketch::updates::tests::signed_weights_are_bounded_again",
+    ),
+    PlantedBug(
+        name="signed-weights-of-any-table",
+        subject="sensitivity",
+        claim="Count-Min takes weights with signs, under noise for weights without.",
+        caught_by="signed_weights only_a_count_sketch_takes_signs",
+    ),
+)
+
+BUGS_OF_SUMS: Final = (
+    PlantedBug(
+        name="noise-for-half-of-the-values",
+        subject="sensitivity",
+        claim="The table of values has noise for weights up to half of the largest.",
+        caught_by=_NOISE + "test_no_event_moves_the_tables_further_than_calibrated[substitution-1]",
+        patch=edited(
+            "lazysketch.sums.sums_spec:sums_spec",
+            ("max_weight=grid.steps)", "max_weight=grid.steps // 2)"),
+        ),
+    ),
+    PlantedBug(
+        name="values-from-the-lower-bound",
+        subject="sensitivity",
+        claim="Values are counted from the lower bound, under noise for those from the middle.",
+        caught_by=_SUMS + "test_values_beyond_the_bounds_count_as_the_bounds",
+        patch=edited(
+            "lazysketch.sums.value_grid:ValueGrid.integers",
+            (
+                "np.clip(2 * points - self.steps, -self.steps, self.steps)",
+                "np.clip(2 * points, -self.steps, self.steps)",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="each-table-with-the-whole-budget",
+        subject="accounting",
+        claim="The tables of events and of values each have the epsilon of both together.",
+        caught_by=_NOISE + "test_both_tables_share_the_budget[-1-1-0.3]",
+        patch=edited(
+            "lazysketch.sums.sums_spec:sums_spec",
+            (
+                "with_shared_budget(counts, values, count_share=share)",
+                "(counts, values)",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="middle-left-out-of-sums",
+        subject="distribution",
+        claim="A sum is that of the distances from the middle of the bounds.",
+        caught_by=_SUMS + "test_a_batch_is_one_step",
+        patch=edited(
+            f"{_ENDS}._in_half_steps",
+            ("self._ratio * self._counts", "0.0 * self._counts"),
+        ),
+    ),
+    PlantedBug(
+        name="sums-that-are-not-negative",
+        subject="distribution",
+        claim="The lower end of a sum is cut off at 0, as that of a count is.",
+        caught_by=_COVERAGE + "test_intervals_of_sums_cover[least-heavy-sum]",
+        patch=edited(
+            "lazysketch.estimation.signed_table:SignedTable.intervals",
+            ("+ self._shift", ""),
+            ("part - self._shift for part in found", "part for part in found"),
+        ),
+    ),
+    PlantedBug(
+        name="refused-events-of-sums-take-a-step",
+        subject="schedule",
+        claim="Events that are refused take a step of the table of events.",
+        caught_by=_SUMS + "test_the_horizon_ends_both_tables",
+        patch=edited(
+            "lazysketch.sums.sums:Sums.update_many",
+            (
+                "_native.update_sums(",
+                "self._counts.update_many(items)\n        _native.update_sums(",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="rounding-left-out-of-sums",
+        subject="distribution",
+        claim="The interval of a sum omits what rounding to the grid left out.",
+        caught_by=_SUMS + "test_rounding_is_within_the_interval_or_the_callers",
+        patch=edited(
+            f"{_ENDS}._sums",
+            ("share = _OF_ROUNDING if grid.rounding else 0.0", "share = 0.0"),
+        ),
+    ),
+)
