@@ -1,9 +1,10 @@
-"""Planted bugs of distributions of values."""
+"""Planted bugs of distributions of values; those of sums in the core are among them."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from tests.planted.bugs_of_sums import BUGS_OF_SUMS_IN_THE_CORE
 from tests.planted.edits import edited
 from tests.planted.planted_bug import PlantedBug
 
@@ -16,6 +17,7 @@ _COVERAGE: Final = "tests/statistical/test_distribution_coverage.py::"
 _ENDS: Final = "tests/unit/estimation/test_binned.py::"
 
 BUGS_OF_VALUES_IN_THE_CORE: Final = (
+    *BUGS_OF_SUMS_IN_THE_CORE,
     PlantedBug(
         name="values-without-the-substitute",
         subject="sensitivity",

@@ -207,6 +207,7 @@ class SumsQueries:
         total, least, largest = self._from_middle.intervals(cells, level=side)
         grid = self._grid
         with np.errstate(divide="ignore", invalid="ignore"):
+            unknown = most < 1.0
             # An item that occurred did so once at least.
             fewest, most = np.maximum(fewest, 1.0), np.maximum(most, 1.0)
             low = np.where(least < 0.0, least / fewest, least / most)
@@ -215,9 +216,10 @@ class SumsQueries:
         rounding = grid.rounding / grid.unit
         low = np.clip(np.nan_to_num(low - rounding, nan=-grid.steps), -grid.steps, grid.steps)
         high = np.clip(np.nan_to_num(high + rounding, nan=grid.steps), -grid.steps, grid.steps)
+        low, high = np.where(unknown, -grid.steps, low), np.where(unknown, grid.steps, high)
         estimate = np.clip(estimate, low, high)
-        in_values = (grid.middle + grid.unit * part for part in (estimate, low, high))
-        return Intervals(*in_values, level, "now", simultaneous)
+        estimate, low, high = (grid.middle + grid.unit * part for part in (estimate, low, high))
+        return Intervals(estimate, low, high, level, "now", simultaneous)
 
     def top(self, n: int = 10, *, among: object, confidence: float = 0.95) -> tuple[ItemSum, ...]:
         """Return the items of a public list with the largest sums.

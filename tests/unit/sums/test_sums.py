@@ -159,7 +159,7 @@ def test_nothing_is_known_before_the_first_step() -> None:
         assert (live.count("a").low, live.count("a").high) == (0.0, 0.0)
         mean = live.mean("a")
         assert np.isnan(mean.estimate)
-        assert (mean.low, mean.high) == (pytest.approx(40.0), pytest.approx(40.0, abs=1e-2))
+        assert (mean.low, mean.high) == (-10.0, 90.0)
 
 
 REFUSALS: list[tuple[object, object, type[Exception], str]] = [
@@ -255,7 +255,8 @@ def test_public_facts() -> None:
     assert (release.privacy.epsilon, release.privacy.delta) == (1.0, 1e-6)
     assert ls.compose(release).epsilon_at(1e-6) == ls.compose(live).epsilon_at(1e-6)
     assert str(release.privacy) == "(1, 1e-06)-DP per event (substitution)"
-    assert {table.parts[0].run.id for table in release.tables} == {release.tables[0].sketch_id}
+    runs = [table.parts[0].run for table in release.tables]
+    assert [run.id for run in runs if run] == [release.tables[0].sketch_id] * 2
     assert "everything ever published" in live.privacy.sentence
     assert repr(release).startswith("<SumsRelease of values from 0 to 10, step 0, (1, 1e-06)-DP")
 
