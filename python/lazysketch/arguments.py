@@ -12,13 +12,13 @@ import math
 import operator
 from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
-from typing import Final, Protocol, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard, TypeVar
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.foreign_values import converted
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = [
     "check_bools",
@@ -229,7 +229,7 @@ def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**
         3
     """
     wanted = f"an integer from {least} to {most}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+    if type(value) is not int and not _is_integer(value):
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
     try:
         # Convert to a plain int: a subclass could override comparisons.
@@ -269,6 +269,10 @@ def checked_integers(
         >>> checked_integers("cells", [0, 2])
         array([0, 2])
     """
+    import numpy as np  # late: the help of a command needs none
+
+    from lazysketch.foreign_values import converted
+
     wanted = f"integers from {least} to {most}"
     array = converted(name, values)
     if array is None or array.ndim != 1:
@@ -367,10 +371,7 @@ def checked_number(name: str, value: object, *, wanted: str) -> float:
         >>> checked_number("edge", -3, wanted="a number")
         -3.0
     """
-    real = (int, float, np.integer, np.floating)
-    # timedelta64 is a subclass of np.integer.
-    no_number = isinstance(value, (bool, np.bool_, np.timedelta64))
-    if no_number or not isinstance(value, real):
+    if type(value) is not int and type(value) is not float and not _is_real(value):
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
     try:
         # Convert as the base class does: a subclass could override the conversion.
@@ -379,3 +380,19 @@ def checked_number(name: str, value: object, *, wanted: str) -> float:
         return float.__float__(value) if isinstance(value, float) else float(value)
     except OverflowError:
         raise ArgumentValueError(f"{name}: expected {wanted}, got a larger integer") from None
+
+
+def _is_integer(value: object) -> TypeGuard[int]:
+    """Return whether a value is an integer of Python or NumPy, and no bool."""
+    import numpy as np  # late: the help of a command needs none
+
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
+def _is_real(value: object) -> TypeGuard[float]:
+    """Return whether a value is a real number of Python or NumPy, and no bool."""
+    import numpy as np  # late: the help of a command needs none
+
+    # timedelta64 is a subclass of np.integer.
+    no_number = isinstance(value, (bool, np.bool_, np.timedelta64))
+    return not no_number and isinstance(value, (int, float, np.integer, np.floating))

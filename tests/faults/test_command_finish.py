@@ -23,7 +23,6 @@ from tests.faults.injection import Points, sample
 
 from lazysketch import Release
 from lazysketch.cli import main
-from lazysketch.cli.commands import top as command
 from lazysketch.cli.run import controller
 from lazysketch.releases.files import MAGIC
 from lazysketch.sources import feed
@@ -187,7 +186,7 @@ def _trace_lines(patch: pytest.MonkeyPatch, fault: Fault) -> None:
             sys.settrace(None)
             fault.on = False
 
-    patch.setattr(command, "count", count)
+    patch.setattr(controller, "count", count)
     _starts_at_the_end(patch, start)
 
 

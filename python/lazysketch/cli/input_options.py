@@ -9,19 +9,55 @@ import click
 
 from lazysketch.cli.options import gathered, option_with_default
 from lazysketch.cli.settings import InputSettings
-from lazysketch.sources import FORMATS, ITEM_TYPES, TIME_UNITS
-from lazysketch.sources.formats.numbers import NUMBERS
 
 if TYPE_CHECKING:
     from lazysketch.cli.options import Command
 
 __all__ = [
+    "FORMATS",
+    "ITEM_TYPES",
+    "NUMBERS",
+    "TIME_UNITS",
     "files_argument",
     "input_options",
     "number_input_options",
     "sample_options",
     "unweighted_input_options",
 ]
+
+# Equal to those of lazysketch.sources, whose import is deferred until a run reads; a test compares.
+FORMATS: Final = (
+    "parquet",
+    "arrow",
+    "pcap",
+    "zeek",
+    "w3c",
+    "traefik-json",
+    "caddy",
+    "cloudflare",
+    "docker",
+    "journald",
+    "gelf",
+    "jsonl",
+    "vhost_combined",
+    "nginx",
+    "traefik",
+    "combined",
+    "common",
+    "alb",
+    "elb",
+    "haproxy",
+    "cri",
+    "syslog",
+    "logfmt",
+    "tsv",
+    "csv",
+    "regex",
+    "lines",
+)
+ITEM_TYPES: Final = ("str", "int")
+TIME_UNITS: Final = ("s", "ms", "us", "ns")
+NUMBERS: Final = "float"
 
 
 def files_argument(command: Command) -> Command:
@@ -150,7 +186,7 @@ _TIMES: Final = (
     ),
     option_with_default(
         "--time-unit",
-        type=click.Choice(list(TIME_UNITS)),
+        type=click.Choice(TIME_UNITS),
         default="s",
         help="Unit of numeric times.",
     ),

@@ -1,28 +1,27 @@
-"""Frozen settings that the options of several verbs are gathered into."""
+"""Frozen settings that the options of several verbs are gathered into.
+
+The help of a verb needs their fields only: what a run needs is imported where it is used.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch, PersonBound
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.heavy_hitters.default_width import default_width
-from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
-from lazysketch.sources import open_source
-from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule, Single
-from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from lazysketch.heavy_hitters.hitters_spec import HittersOptions
+    from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch, PersonBound
+    from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
     from lazysketch.privacy.relations import Relation
     from lazysketch.sources import Source
     from lazysketch.sources.io.positions import Positions
     from lazysketch.specification.mechanisms import MechanismName
+    from lazysketch.specification.schedules import Schedule
     from lazysketch.specification.sizing import SketchKind
-    from lazysketch.specification.table_spec import TableOptions
+    from lazysketch.specification.table_spec import TableOptions, TableSpec
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 
@@ -33,10 +32,7 @@ _SHARE: Final = 0.01  # of the items of a list
 _LARGEST_SHARE: Final = 0.5  # a plan is for an item among others
 _MEMORY: Final = 32 << 20
 _MAX_ITEM_BYTES: Final = 256  # request paths and user agents are longer than addresses
-KINDS: Final[dict[SketchKind, type[LazyCountMin] | type[LazyCountSketch]]] = {
-    "count-min": LazyCountMin,
-    "count-sketch": LazyCountSketch,
-}
+KINDS: Final[tuple[SketchKind, ...]] = ("count-min", "count-sketch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +109,8 @@ class SketchSettings(PrivacySettings):
                 "--max-events-per-user: expected none with --user, which bounds the events of a "
                 f"person, got {self.max_events_per_user}"
             )
+        from lazysketch import PersonBound
+
         try:
             return PersonBound(
                 cells=DEFAULT_CELLS if self.cells is None else self.cells,
@@ -144,6 +142,8 @@ class SketchSettings(PrivacySettings):
             result: What shall be seen, and when.
             ends: Whether the stream ends with the run, so that nothing is counted afterwards.
         """
+        from lazysketch.specification.schedules import Single
+
         if self.chosen is not None:
             return replace(self, at_end=isinstance(self.chosen, Single))
         waits = waits_for_end(source, reading, result, horizon=self.horizon, ends=ends)
@@ -152,6 +152,8 @@ class SketchSettings(PrivacySettings):
     @property
     def schedule(self) -> Schedule:
         """The publication schedule."""
+        from lazysketch.specification.schedules import Geometric, RoundRobin, Single
+
         if self.chosen is not None:
             return self.chosen
         if self.period is not None and self.horizon is None:
@@ -180,6 +182,10 @@ class SketchSettings(PrivacySettings):
         The default width is that of heavy hitters; but of a stream of unknown length that is
         published on the way, it is small, so that the first rows are soon public.
         """
+        from lazysketch.heavy_hitters.default_width import default_width
+        from lazysketch.specification.schedules import Geometric
+        from lazysketch.specification.table_spec import TableSpec
+
         spec = TableSpec(
             kind=self.kind,
             depth=self.depth,
@@ -194,7 +200,12 @@ class SketchSettings(PrivacySettings):
 
     def create(self, *, max_weight: int = 1) -> PrivateSketch:
         """Return a fresh sketch."""
-        return KINDS[self.kind].from_spec(self.spec(max_weight=max_weight))
+        from lazysketch import LazyCountMin, LazyCountSketch
+
+        spec = self.spec(max_weight=max_weight)
+        if self.kind == "count-min":
+            return LazyCountMin.from_spec(spec)
+        return LazyCountSketch.from_spec(spec)
 
     def hitters_options(self, discovery: DiscoverySettings, *, max_weight: int) -> HittersOptions:
         """Return the options of heavy hitters and windows, which derive their own width."""
@@ -214,6 +225,8 @@ class SketchSettings(PrivacySettings):
         self, discovery: DiscoverySettings, *, max_weight: int = 1
     ) -> HeavyHittersSpec:
         """Return the checked description of a sketch with discovery."""
+        from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
+
         if self.mechanism != "tree":
             raise ArgumentValueError(
                 f"mechanism: expected tree without a public list (--domain), got {self.mechanism}"
@@ -243,6 +256,8 @@ class SketchSettings(PrivacySettings):
 
     def discover(self, discovery: DiscoverySettings, *, max_weight: int = 1) -> HeavyHitters:
         """Return a fresh sketch with discovery."""
+        from lazysketch import HeavyHitters
+
         return HeavyHitters.from_spec(self.hitters_spec(discovery, max_weight=max_weight))
 
     def _table_options(self, max_weight: int) -> TableOptions:
@@ -293,6 +308,8 @@ class InputSettings:
             user: The field of the person, None for no people.
             positions: What was counted of each file before.
         """
+        from lazysketch.sources import open_source
+
         return open_source(
             paths,
             format=self.format,

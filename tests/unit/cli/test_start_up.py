@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from lazysketch import sources
+from lazysketch.cli import input_options
 from lazysketch.cli.group import lazysketch
+from lazysketch.cli.settings import KINDS
 from lazysketch.cli.verbs import SHORT_HELP
+from lazysketch.sources.formats import numbers
+from lazysketch.specification.sizing import SketchKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +53,25 @@ def test_the_help_loads_no_verb(arguments: list[str]) -> None:
     assert "lazysketch.cli.group" in modules
     assert not modules & set(HEAVY)
     assert not any(name.startswith("lazysketch.cli.commands.") for name in modules)
+
+
+@pytest.mark.parametrize("verb", ["audit", "estimate", "top"])
+def test_the_help_of_a_verb_loads_no_run(verb: str) -> None:
+    modules = run(verb, "--help")
+    assert f"lazysketch.cli.commands.{verb}" in modules
+    assert not modules & set(HEAVY)
+    assert not modules & {"lazysketch._native", "lazysketch.sources", "lazysketch.heavy_hitters"}
+
+
+def test_the_choices_are_those_of_the_sources() -> None:
+    assert tuple(sources.FORMATS) == input_options.FORMATS
+    assert input_options.ITEM_TYPES == sources.ITEM_TYPES
+    assert tuple(sources.TIME_UNITS) == input_options.TIME_UNITS
+    assert input_options.NUMBERS == numbers.NUMBERS
+
+
+def test_the_kinds_are_those_of_a_table() -> None:
+    assert get_args(SketchKind) == KINDS
 
 
 @pytest.mark.parametrize("verb", sorted(SHORT_HELP))

@@ -10,14 +10,7 @@ import click
 from lazysketch.cli.input_options import files_argument, input_options
 from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import listed_sketch_options, result_options, state_options
-from lazysketch.cli.run.charging import Charging
-from lazysketch.cli.run.controller import count
-from lazysketch.cli.run.files import read_public_list
-from lazysketch.cli.run.people import check_people
-from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
-from lazysketch.cli.run.starting import listed_target, open_inputs
-from lazysketch.cli.run.state import State
 from lazysketch.cli.settings import (
     InputSettings,
     LedgerSettings,
@@ -25,7 +18,6 @@ from lazysketch.cli.settings import (
     SketchSettings,
     StateSettings,
 )
-from lazysketch.cli.view.report import counts, heaviest
 
 _LIVE_ROWS: Final = 20
 
@@ -71,6 +63,15 @@ def estimate(
     (--save-release) and query it instead; --ledger adds up all runs. The guarantee covers
     neither the messages on standard error (malformed rows, events/s) nor a guessed format.
     """
+    from lazysketch.cli.run.charging import Charging
+    from lazysketch.cli.run.controller import count
+    from lazysketch.cli.run.files import read_public_list
+    from lazysketch.cli.run.people import check_people
+    from lazysketch.cli.run.result_checks import check_result
+    from lazysketch.cli.run.starting import listed_target, open_inputs
+    from lazysketch.cli.run.state import State
+    from lazysketch.cli.view.report import counts, heaviest
+
     check_people(sketch, state=kept.state)
     check_result(result, goes_on=kept.state is not None)
     charging = Charging(charged)

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from lazysketch.arguments import shown
 from lazysketch.cli.input_options import files_argument, input_options
+from lazysketch.cli.late_settings import alert_settings, window_settings
 from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import (
     RESULT,
@@ -23,17 +24,7 @@ from lazysketch.cli.options import (
     state_options,
 )
 from lazysketch.cli.quantities import BYTES, DURATION, SHARE, STEPS
-from lazysketch.cli.run.alerting import AlertSettings
-from lazysketch.cli.run.charging import Charging
-from lazysketch.cli.run.controller import count
-from lazysketch.cli.run.files import read_public_list
-from lazysketch.cli.run.people import check_people
-from lazysketch.cli.run.result_checks import check_interval, check_result
 from lazysketch.cli.run.signals import Signals
-from lazysketch.cli.run.sliding import sliding_target
-from lazysketch.cli.run.starting import discovered_target, listed_target, open_inputs
-from lazysketch.cli.run.state import State
-from lazysketch.cli.run.windows import WindowSettings
 from lazysketch.cli.settings import (
     DiscoverySettings,
     InputSettings,
@@ -42,13 +33,13 @@ from lazysketch.cli.settings import (
     SketchSettings,
     StateSettings,
 )
-from lazysketch.cli.view.plot import is_page
-from lazysketch.cli.view.report import heaviest
 from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from lazysketch import Release
+    from lazysketch.cli.run.alerting import AlertSettings
     from lazysketch.cli.run.targets import Target
+    from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.view.report import RowsOf
     from lazysketch.releases.rows import ItemRow
 
@@ -228,8 +219,8 @@ _DISPLAY: Final = (
 )
 @rows_option
 @gathered(DiscoverySettings, "discovery", *_DISCOVERY)
-@gathered(WindowSettings, "windows", *_WINDOWS)
-@gathered(AlertSettings, "alerts", *_ALERTS)
+@gathered(window_settings, "windows", *_WINDOWS)
+@gathered(alert_settings, "alerts", *_ALERTS)
 @input_options
 @state_options
 @ledger_options
@@ -282,6 +273,15 @@ def top(
     (--save-release) and query it instead; --ledger adds up all runs. The guarantee covers
     neither the messages on standard error (malformed rows, events/s) nor a guessed format.
     """
+    from lazysketch.cli.run.charging import Charging
+    from lazysketch.cli.run.controller import count
+    from lazysketch.cli.run.files import read_public_list
+    from lazysketch.cli.run.people import check_people
+    from lazysketch.cli.run.result_checks import check_result
+    from lazysketch.cli.run.sliding import sliding_target
+    from lazysketch.cli.run.starting import discovered_target, listed_target, open_inputs
+    from lazysketch.cli.run.state import State
+
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, windows=windows, result=result)
     windows.check_complete()
@@ -350,6 +350,8 @@ def top(
 
 
 def _heaviest_of(items: list[str] | list[int], *, most: int) -> RowsOf:
+    from lazysketch.cli.view.report import heaviest
+
     def rows(release: Release) -> list[ItemRow]:
         return [{**row, "complete": True} for row in heaviest(release, items, most=most)]
 
@@ -358,6 +360,8 @@ def _heaviest_of(items: list[str] | list[int], *, most: int) -> RowsOf:
 
 def _check_combinations(context: click.Context, *, listed: bool, result: ResultSettings) -> None:
     """Raise for options on the command line that exclude each other."""
+    from lazysketch.cli.run.result_checks import check_interval
+    from lazysketch.cli.view.plot import is_page
 
     def typed(name: str) -> bool:
         return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
