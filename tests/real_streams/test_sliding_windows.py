@@ -9,6 +9,7 @@ import csv
 import gzip
 from collections import Counter
 from datetime import datetime
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -52,7 +53,7 @@ def test_errors_are_those_that_were_predicted() -> None:
             span="1min",
             block=block,
             domain=listed,
-            clock=lambda at=now: at[0],
+            clock=partial(now.__getitem__, 0),
             **PROMISE,
         )
         errors = []

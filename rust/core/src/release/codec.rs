@@ -6,6 +6,9 @@
 //! the input before anything is allocated, every field against its range, the checksum (BLAKE3)
 //! over everything before it, and trailing bytes are rejected.
 
+use super::versions::{
+    FINISHED_VERSION, FORMAT_VERSION, NAMED_VERSION, PROMISE_VERSION, SINCE_VERSION,
+};
 use super::{names, noise_bytes, part_bytes, promises};
 use crate::byte_reader::{ByteReader, as_format, malformed, truncated};
 use crate::item::Item;
@@ -19,16 +22,6 @@ use std::sync::Arc;
 
 /// First bytes of every release.
 pub const MAGIC: [u8; 8] = *b"LAZYSKCH";
-/// Version of the format without names.
-pub const FORMAT_VERSION: u16 = 1;
-/// Version of the format with names, which readers of the first one refuse.
-pub const NAMED_VERSION: u16 = 2;
-/// Version of the format with finished parts, with or without names.
-pub const FINISHED_VERSION: u16 = 3;
-/// Version of the format with bounds of people, and with what the run of a part promised.
-pub const PROMISE_VERSION: u16 = 4;
-/// Version of the format with parts whose counts begin after a step.
-pub const SINCE_VERSION: u16 = 5;
 
 const CHECKSUM: usize = 32;
 /// The kind of a count of distinct items, whose shape has one field more: the bits of a level.

@@ -24,6 +24,7 @@ mod run_promise;
 mod since;
 #[cfg(test)]
 mod tests;
+pub mod versions;
 
 pub use run_promise::{RunPromise, TablePromise};
 

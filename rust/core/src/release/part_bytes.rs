@@ -1,6 +1,6 @@
 //! A part of a release in bytes: the sketch, its steps, its noise and what its run promised.
 
-use super::codec::{FINISHED_VERSION, PROMISE_VERSION, SINCE_VERSION};
+use super::versions::{FINISHED_VERSION, PROMISE_VERSION, SINCE_VERSION};
 use super::{Part, noise_bytes, promises};
 use crate::byte_reader::{ByteReader, malformed};
 use crate::guarantee::NotPrivate;

@@ -165,10 +165,10 @@ fn promises_of_parts_come_back() {
         tables: vec![TablePromise::of(3, [0.5, 1e-7, 4.0, 3.0, 0.25, 1e-9]); tables],
     };
     for (person_bound, run, version) in [
-        (None, None, codec::FORMAT_VERSION),
-        (Some(bound), None, codec::PROMISE_VERSION),
-        (None, Some(run(1)), codec::PROMISE_VERSION),
-        (Some(bound), Some(run(256)), codec::PROMISE_VERSION),
+        (None, None, versions::FORMAT_VERSION),
+        (Some(bound), None, versions::PROMISE_VERSION),
+        (None, Some(run(1)), versions::PROMISE_VERSION),
+        (Some(bound), Some(run(256)), versions::PROMISE_VERSION),
     ] {
         let noise = NoiseSpec {
             person_bound,
@@ -208,7 +208,7 @@ fn a_difference_keeps_its_steps_and_comes_back() {
         let part = &found.parts()[0];
         assert_eq!((part.since, part.step), (2, 3));
         let bytes = codec::encode(&found).unwrap();
-        assert_eq!(bytes[8..10], codec::SINCE_VERSION.to_le_bytes());
+        assert_eq!(bytes[8..10], versions::SINCE_VERSION.to_le_bytes());
         assert_eq!(codec::decode(&bytes).unwrap(), found);
         assert!(Release::merge(&[&found, &early]).is_err(), "one id twice");
     }
