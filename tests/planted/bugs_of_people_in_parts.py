@@ -120,7 +120,7 @@ BUGS_OF_PEOPLE_IN_PARTS: Final = (
         claim="A run with a state takes each event for one of another person.",
         caught_by=_STATES + "test_a_bound_that_was_reached_in_an_earlier_run_is_reached",
         patch=edited(
-            "lazysketch.cli.run.state:Counting.update_many",
+            "lazysketch.cli.run.state_counting:Counting.update_many",
             (
                 "user=user, rows",
                 "user=user and [__import__('secrets').token_hex(8) for _ in items], rows",
@@ -218,7 +218,7 @@ BUGS_OF_PEOPLE_IN_PARTS: Final = (
         caught_by=_WINDOWS + "test_a_person_is_protected_within_one_window",
         patch=edited(
             "lazysketch.windows.window_tables:WindowTables.privacy",
-            ('None if counts.person_bound is None else "one window"', "None"),
+            ("None if counts.person_bound is None else self._place", "None"),
         ),
     ),
     PlantedBug(

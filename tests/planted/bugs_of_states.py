@@ -104,7 +104,7 @@ BUGS_OF_STATES: Final = (
         claim="A batch is logged without its position: after a crash it is counted again.",
         caught_by=f"{_RUNS}::test_a_run_goes_on_where_the_last_one_stopped",
         patch=edited(
-            f"{_STATE}:Counting._count",
+            f"{_STATE}_counting:Counting._count",
             ("if place is None:", "if place is not None:"),
         ),
     ),

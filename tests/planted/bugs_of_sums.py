@@ -102,7 +102,7 @@ BUGS_OF_SUMS: Final = (
             "lazysketch.sums.sums:Sums.update_many",
             (
                 "_native.update_sums(",
-                "self._counts.update_many(items)\n        _native.update_sums(",
+                "self._counts.update_many(items) or _native.update_sums(",
             ),
         ),
     ),

@@ -17,6 +17,7 @@ from tests.planted.bugs_of_pipelines import BUGS_OF_PIPELINES
 from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
 from tests.planted.bugs_of_sliding_windows import BUGS_OF_SLIDING_WINDOWS
 from tests.planted.bugs_of_states import BUGS_OF_STATES
+from tests.planted.bugs_of_statistics import BUGS_OF_STATISTICS
 from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
 from tests.planted.bugs_of_sums import BUGS_OF_SUMS
 from tests.planted.bugs_of_the_command import BUGS_OF_THE_COMMAND
@@ -45,6 +46,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_KEYS,
     *BUGS_OF_DISCOVERY,
     *BUGS_OF_THE_COMMAND,
+    *BUGS_OF_STATISTICS,
     *BUGS_OF_STORED_OBJECTS,
     *BUGS_OF_PARTIAL_COUNTS,
     *BUGS_OF_ENGINES,
