@@ -266,7 +266,6 @@ fn what_has_no_meaning_for_distinct_items_is_refused() {
     let rows = StepRows::new(Items::Unsigned(&[1, 2]), Some(&[1, 1]), &[]).unwrap();
     refused(count.update_rows(rows), "weights:");
     refused(count.update_vector(&[1; LEVELS as usize]), "vector:");
-    refused(count.partial_spec([0; 32], 0, None).map(|_| ()), "kind:");
     assert_eq!(count.save_after(Vec::new()).unwrap(), before);
     let (one, other) = (count.release().unwrap(), count.release().unwrap());
     let message = Release::merge(&[&one, &other]).unwrap_err().to_string();
