@@ -48,6 +48,7 @@ RUST: Final = (
     "mechanism/endless/*.rs",
     "mechanism/tree/*.rs",
     "mechanism/value_tree.rs",
+    "mechanism/difference.rs",
     "schedule/*.rs",
     "discovery/mod.rs",
     "discovery/counted_names.rs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from lazysketch.pipelines.shares import PrivacyShare, Split
 from lazysketch.store.calls import Call, Share, plain_counts
 from lazysketch.store.journal import Journal
 from lazysketch.store.stored_changes import unknown_change
-from lazysketch.store.stored_distribution import StoredDistribution
 
 if TYPE_CHECKING:
     from lazysketch.pipelines.part import Live
@@ -136,10 +135,8 @@ def _name_of(live: Any) -> str:
 def _logged(live: Live, values: object) -> list[_native.LoggedEvents]:
     """Return the values of a part as the log has them, one batch per table."""
     stored: Any = live
-    batches: Callable[[object], list[_native.LoggedEvents]] = (
-        stored._logged if isinstance(live, StoredDistribution) else stored._batches
-    )
-    return batches(values)
+    batches: list[_native.LoggedEvents] = stored._batches(values)
+    return batches
 
 
 def noted_split(split: Split) -> str:

@@ -241,7 +241,9 @@ def test_invalid_settings_raise_before_reading(tmp_path: Path) -> None:
         open_source(path, format="tsv", field="b", delimiter=",")
     with pytest.raises(ArgumentValueError, match="item_type: expected str for format 'csv'"):
         open_source(path, format="csv", field="b", item_type="int")
-    with pytest.raises(ArgumentValueError, match="item_type: expected one of str, int, got 'x'"):
+    with pytest.raises(
+        ArgumentValueError, match="item_type: expected one of str, int, float, got 'x'"
+    ):
         open_source(path, item_type="x")
     with pytest.raises(SourceError, match="a.csv: expected a header row, got an open quote"):
         list(open_source(path, field="b"))
