@@ -257,18 +257,30 @@ class PublicTable(TableFacts):
         among many items that never occurred are those with the largest noise.
         """
         listed = self._decoded(items, at=at)
-        order = np.argsort(-np.maximum(listed.estimates, 0.0), kind="stable")[:n]
-        cells = listed.cells[0][order], listed.cells[1][order]
         among = max(len(listed.estimates), 1)
-        found = self._intervals(
-            cells,
-            confidence,
-            at,
-            among=among,
-            peeled=listed.peeled,
-            estimates=listed.estimates[order],
-        )
-        return order.tolist(), found
+
+        def of(places: npt.NDArray[np.intp]) -> Intervals:
+            cells = listed.cells[0][places], listed.cells[1][places]
+            given = listed.estimates[places]
+            peeled = listed.peeled
+            return self._intervals(
+                cells, confidence, at, among=among, peeled=peeled, estimates=given
+            )
+
+        decoded = np.maximum(listed.estimates, 0.0)
+        order, taken = np.argsort(-decoded, kind="stable"), n
+        while True:
+            places = order[:taken]
+            found = of(places)
+            # An estimate can only be lowered, to the end of its interval: what follows has no more.
+            shown = np.maximum(found.estimate, 0.0)
+            best = np.lexsort((places, -shown))[:n]
+            if taken >= len(order) or shown[best[-1]] >= decoded[order[taken]]:
+                break
+            taken *= 2
+        if not np.array_equal(best, np.arange(len(places))):
+            places, found = places[best], of(places[best])
+        return places.tolist(), found
 
     def _decoded(self, items: Sized, *, at: At = "now") -> DecodedList:
         """Return the estimates of a public list, decoded together."""
