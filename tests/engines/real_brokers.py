@@ -68,7 +68,9 @@ class RealBroker(MockBroker):
         settings.write_text(
             _SETTINGS.format(port=port, control=control, folder=folder, partitions=PARTITIONS)
         )
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        # The first byte is 0, so that no id begins with "-" and is taken for an option.
+        own = bytes(1) + uuid.uuid4().bytes[1:]
+        cluster = base64.urlsafe_b64encode(own).rstrip(b"=").decode()
         self._run("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings))
         self.log = folder / "server.log"
         with self.log.open("wb") as log:

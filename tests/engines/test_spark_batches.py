@@ -179,7 +179,7 @@ def test_options_are_checked() -> None:
         ({"most_tasks": "1.5"}, ArgumentValueError, "most_tasks: expected an integer"),
         ({"weight": "n"}, ArgumentTypeError, "max_weight: expected with weight"),
         ({"format": "xml"}, ArgumentValueError, "format: expected one of"),
-        ({"item_type": "float"}, ArgumentValueError, "item_type: expected one of"),
+        ({"item_type": "date"}, ArgumentValueError, "item_type: expected one of"),
     ]
     for wrong, error, message in cases:
         texts = {name: text for name, text in {**given, **wrong}.items() if text is not None}

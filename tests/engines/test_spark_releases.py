@@ -32,7 +32,7 @@ def test_the_heaviest_items_are_found(frame: Any) -> None:
     for hitter in found:
         assert str(hitter.item).startswith("user ")
         assert abs(hitter.estimate - 3_000) < 200
-        assert abs(hitter.share - 1 / 3) < 0.05
+        assert abs(hitter.share - 1 / 3) < 0.15  # of a noisy total
     listed = lazy.top_items(frame, "user", domain=["user 1", "user 7"], **NOISE)
     assert [hitter.item for hitter in listed] == ["user 1", "user 7"]
     assert abs(listed[1].estimate) < 200
