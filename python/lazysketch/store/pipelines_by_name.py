@@ -49,7 +49,7 @@ class PipelinesByName(ObjectsByName):
         """Return the pipeline of a name: a new one, or the one that the store has.
 
         Its part ``x`` is the object ``NAME/x`` of the store: what was published of it in earlier
-        eras is ``earlier("NAME/x")``. A change of the pipeline is one record, and
+        eras is ``earlier_release("NAME/x")``. A change of the pipeline is one record, and
         :meth:`ingest` takes rows with ``into=`` the pipeline.
 
         Guarantee: that of :class:`Pipeline`, over all lives of the store. How the privacy is
@@ -98,15 +98,11 @@ class PipelinesByName(ObjectsByName):
             split = shared_out(
                 described, whole, relation=related, horizon=horizon, rows=rows, shares=shares
             )
-            self._journal.log(note_record(_NOTE + own, noted_split(split)))
-            self._journal.notes[_NOTE + own] = noted_split(split)
+            note = noted_split(split, [*described], whole)
+            self._journal.log(note_record(_NOTE + own, note))
+            self._journal.notes[_NOTE + own] = note
         else:
-            split = split_of_note(noted)
-        if len(split.pairs) != len(described):
-            raise ArgumentValueError(
-                f"parts: expected the {len(split.pairs)} that the pipeline was made with, got "
-                f"{len(described)}"
-            )
+            split = split_of_note(noted, [*described], whole)
         stored = StoredPipeline.__new__(StoredPipeline)
         live = self._parts(own, described, split, relation=related, horizon=horizon)
         stored._assemble(described, live, whole, split.shares)

@@ -139,27 +139,45 @@ def _logged(live: Live, values: object) -> list[_native.LoggedEvents]:
     return batches
 
 
-def noted_split(split: Split) -> str:
-    """Return the note that keeps how the privacy is divided.
+def noted_split(split: Split, names: Sequence[str], whole: tuple[float, float]) -> str:
+    """Return the note that keeps how the privacy is divided, and among what.
 
     A later version of the program might divide it a little differently; the parts could then not be
     opened any more.
 
     Args:
         split: of the parts, in order.
+        names: of the parts.
+        whole: (epsilon, delta) of all together.
     """
     shares: Sequence[PrivacyShare] = split.shares
     plain = [[one.share, one.error_growth] for one in shares]
-    return json.dumps({"pairs": split.pairs, "shares": plain})
+    return json.dumps({"parts": list(names), "whole": whole, "pairs": split.pairs, "shares": plain})
 
 
-def split_of_note(note: str) -> Split:
+def split_of_note(note: str, names: Sequence[str], whole: tuple[float, float]) -> Split:
     """Return what :func:`noted_split` has noted.
 
     Args:
         note: the note.
+        names: of the parts.
+        whole: (epsilon, delta) of all together.
+
+    Raises:
+        ArgumentValueError: other parts or another guarantee than those that were divided.
     """
     plain = json.loads(note)
+    if plain["parts"] != list(names):
+        raise ArgumentValueError(
+            f"parts: expected the {len(plain['parts'])} that the pipeline was made with, in their "
+            "order, got others"
+        )
+    if plain["whole"] != list(whole):
+        asked = "epsilon={:g}, delta={:g}"
+        raise ArgumentValueError(
+            f"epsilon: expected {asked.format(*plain['whole'])}, which the pipeline was made with, "
+            f"got {asked.format(*whole)}"
+        )
     return Split(
         tuple((epsilon, delta) for epsilon, delta in plain["pairs"]),
         tuple(PrivacyShare(share, growth) for share, growth in plain["shares"]),

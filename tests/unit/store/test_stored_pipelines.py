@@ -206,7 +206,11 @@ def test_another_era_has_fresh_noise_and_keeps_what_was_published(lives: Lives) 
         ({"name": ""}, "name: expected 1 to 200 printable"),
         ({"parts": {}}, "parts: expected at least one"),
         ({"parts": {"clients": PARTS["clients"]}}, "parts: expected the 6 that"),
+        ({"parts": {**PARTS, "x": PARTS["clients"]}}, "parts: expected the 6 that"),
+        ({"parts": dict(zip("abcdef", PARTS.values(), strict=True))}, "parts: expected the 6"),
         ({"epsilon": 0.0}, "epsilon: expected"),
+        ({"epsilon": 1.0}, "epsilon: expected epsilon=4, delta=0.0001, which the pipeline was"),
+        ({"delta": 1e-6}, "epsilon: expected epsilon=4, delta=0.0001, which the pipeline was"),
         ({"relation": "both"}, "relation: expected"),
     ],
 )
