@@ -84,7 +84,7 @@ class Total:
     Attributes:
         estimate: at least 1, so that shares can be computed.
         low: lower end of the interval, at least 0.
-        high: upper end.
+        high: upper end, equal to the lower one only where the total is public and exact.
     """
 
     estimate: float
@@ -120,7 +120,9 @@ def total_of(windows: Sequence[Window], release: Release, *, failure: float) -> 
     found = float(release.table.sum(axis=1).mean())
     deviation = math.sqrt(float(release._noise_variance.sum()) / release.depth)
     reach = NormalDist().inv_cdf(1.0 - failure) * deviation
-    return Total(max(found, 1.0), max(found - reach, 0.0), max(found + reach, 0.0))
+    # Noise may leave the whole interval below 1; it is made to hold the estimate.
+    estimate = max(found, 1.0)
+    return Total(estimate, max(found - reach, 0.0), max(found + reach, estimate))
 
 
 def _steps_of(window: Window) -> int | None:

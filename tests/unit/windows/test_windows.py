@@ -15,9 +15,11 @@ from tests.oracle.windows import DAY, SECOND, Clock, at, exact, made, tables, wh
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
+from lazysketch.testing import seeded_key
 from lazysketch.windows import UNKNOWN_TIME
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange
 from lazysketch.windows.durations import duration_of, instant_of
+from lazysketch.windows.window import total_of
 
 # Boundaries.
 
@@ -341,3 +343,19 @@ def test_a_clock_is_due_when_the_open_slice_is_over() -> None:
     )
     windows.finish()
     assert not open_windows.is_due(50 * SECOND)
+
+
+def test_a_total_that_is_all_noise_has_an_interval_with_its_estimate_inside() -> None:
+    """Noise may leave the whole interval below 1, and yet it is no point: a point is exact."""
+    below = 0
+    for number in range(600):
+        clock = Clock(1.0)
+        windows = made(every="1s", slices=1, clock=clock, keep=5, key=seeded_key(number))
+        windows.update(1)
+        clock.now = 2.0
+        (window,) = windows.windows
+        total = total_of([window], window.release, failure=0.025)
+        assert total.low < total.high
+        assert total.low <= total.estimate <= total.high
+        below += total.high == 1.0
+    assert 1 <= below <= 60

@@ -14,7 +14,7 @@ function figure(name, value, note) {
 
 /** Return how far the noise of the last window reaches, where its number alone would mislead. */
 function lastReach(total) {
-  const isWide = total && total.low !== total.high && total.high - total.low > total.estimate;
+  const isWide = total && total.low !== total.high && total.high - total.low >= total.estimate;
   return isWide ? [`${reachText(total)}, `] : [];
 }
 
@@ -26,7 +26,7 @@ export function showFigures({ facts, total, items, confidence, last }) {
   const ended = windows.filter((window) => window.ended).length;
   const open = ended === windows.length ? "" : ended ? ", one is open" : ", open";
   const exact = !total || total.low === total.high;
-  const wide = !exact && total.high - total.low > total.estimate;
+  const wide = !exact && total.high - total.low >= total.estimate;
   const names = facts.names ?? items.length;
   const figures = [
     figure(steps(facts) ? "Steps" : "Events", [countText(total?.estimate ?? 0)], [steps(facts) ? "of the whole run" : exact ? "all shown windows" : `${reachText(total)}, ${percent(confidence)} sure${wide ? "; few events, so the noise is large" : ""}`]),
@@ -43,7 +43,7 @@ export const isDistinct = (facts) => facts.kind === "distinct";
 
 /** Show the number of different items, and the guarantee. */
 export function showNumber({ facts, total, confidence }) {
-  const wide = total && total.high - total.low > total.estimate;
+  const wide = total && total.high - total.low >= total.estimate;
   const reach = total ? `${intervalText(total)}, ${percent(confidence)} sure${wide ? "; few items, so the noise is large" : ""}` : "nothing is published yet";
   become(byId("figures"), [
     figure(`Different “${visibleText(facts.counts)}”`, [countText(total?.estimate ?? 0)], [reach]),
