@@ -11,6 +11,8 @@ CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := .tools/bin/cargo-deny
 CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := .tools/bin/cargo-mutants
+# Tests wait as often as they compute: one process more than there are cores.
+TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE) \
 	$(shell find rust python -type f ! -name '*.pyc' ! -name '*.so' 2>/dev/null)
 # One interpreter for pyo3's build script, so that cargo and maturin agree.
@@ -19,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-engines test-long planted fuzz faults mutants wheel lint format bench bench-quick bench-instructions experiments \
+.PHONY: help demo test rust-tests test-engines test-long planted fuzz faults mutants wheel lint format bench bench-quick bench-instructions experiments \
 	docs lock clean check-demo-tools check-test-tools
 
 help:  ## this list
@@ -28,18 +30,24 @@ help:  ## this list
 demo: check-demo-tools $(VENV)/installed  ## build, install and run the main job on a generated stream
 	$(BIN)/lazysketch demo
 
-test: check-test-tools lint $(VENV)/installed $(VENV)/develop  ## the whole suite: lint, Rust tests, stub check, Python tests
+# What compiles does so side by side: the last crate of the wheel takes minutes on one core.
+test: check-test-tools $(VENV)/develop  ## the whole suite: lint, Rust tests, stub check, Python tests
+	$(MAKE) --no-print-directory --jobs=2 $(WHEELS)/built lint rust-tests
+	$(MAKE) --no-print-directory $(VENV)/installed
 	cargo test --locked
 	$(BIN)/python -m mypy.stubtest lazysketch._native
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long' --ignore tests/engines
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile -m 'not long' --ignore tests/engines
 	@echo 'test: skipped tests/engines (Spark, Kafka, Dask), which make test-engines runs'
+
+rust-tests: check-test-tools $(VENV)/develop
+	cargo test --locked --no-run
 
 test-engines: check-test-tools $(VENV)/installed $(VENV)/engines $(if $(shell command -v mvn),build/kafka/installed)  ## what runs in engines: Spark (needs Java 17 or newer), Kafka, Dask
 	@command -v java >/dev/null 2>&1 || { echo 'missing: java >= 17 (Debian: the package openjdk-17-jre-headless)' >&2; exit 1; }
 	$(BIN)/python -m pytest tests/engines
 
 test-long: check-test-tools $(VENV)/installed $(VENV)/develop  ## all Python tests, with the campaigns and eight times the random cases (an hour)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --hypothesis-profile long --ignore tests/engines
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --hypothesis-profile long --ignore tests/engines
 
 planted: check-test-tools $(VENV)/installed $(VENV)/engines $(if $(shell command -v mvn),build/kafka/installed)  ## plant every known bug, one at a time: a test must fail for each (half an hour)
 	$(BIN)/python -m tests.planted
@@ -49,7 +57,7 @@ fuzz: check-test-tools $(VENV)/installed $(VENV)/develop  ## hostile values, inp
 	$(BIN)/python -m tests.fuzzing $(if $(MINUTES),--minutes $(MINUTES))
 
 faults: check-test-tools $(VENV)/installed $(VENV)/develop  ## raise an error at every point of every operation, and count what breaks (two hours); goes on where it stopped
-	$(BIN)/python -m pytest --numprocesses auto --going-on tests/faults
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --going-on tests/faults
 
 lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## format, lint, types, import direction, licences
 	$(BIN)/ruff format --check .
@@ -163,9 +171,12 @@ $(VENV)/wheel: requirements/wheel.txt $(VENV)/demo
 
 # The built wheel, never the source tree, is what the demo runs and the tests import.
 # Installed without an index: the lock must already hold all that [cli] asks for.
-$(VENV)/installed: $(SOURCES) $(VENV)/demo
+$(WHEELS)/built: $(SOURCES) $(VENV)/demo
 	rm -rf $(WHEELS)
 	$(BIN)/maturin build --release --quiet --out $(WHEELS)
+	@touch $@
+
+$(VENV)/installed: $(WHEELS)/built
 	$(BIN)/python -m pip uninstall -qq --yes lazysketch
 	$(BIN)/python -m pip install --quiet --no-index "$$(echo $(WHEELS)/*.whl)[cli]"
 	@touch $@

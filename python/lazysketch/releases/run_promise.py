@@ -89,7 +89,7 @@ class RunPromise:
         _, _, scope = str(first).partition("-DP ")
         line = f"({self.epsilon:g}, {self.delta:g})-DP {scope}"
         if len(self.counts) > 1:
-            line += f", {len(self.counts)} levels together"
+            line += f", {len(self.counts)} tables together"
         if self.names:
             epsilon = sum_up(part.epsilon for part in self.names)
             delta = sum_up(part.delta for part in self.names)

@@ -28,7 +28,8 @@ class DistributionOptions(_Required, total=False):
 
     Args:
         bins: public bins, such as ``Bins.linear(0, 100)``; no default.
-        epsilon: privacy parameter, above 0 and at most 100; no default.
+        epsilon: privacy parameter, above 0; no default. Above about 18 the noise is too small for
+            its draws, which is an error.
         delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people; no
             default.
         relation: ``"substitution"`` or ``"zero-out"``, with 0.7 times the noise.

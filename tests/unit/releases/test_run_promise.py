@@ -144,7 +144,7 @@ def test_levels_are_counted_in_words() -> None:
     levels = ls.HierarchicalHeavyHitters(ls.ipv4_prefixes(), share=0.05, **NOISE)
     line = str(run_of(levels.release(0)))
     assert line.startswith("(1, 1e-08)-DP per event")
-    assert ", 4 levels together, of which " in line
+    assert ", 4 tables together, of which " in line
 
 
 def test_parts_keep_their_own_noise() -> None:
