@@ -80,13 +80,16 @@ def test_the_block_of_spark(
 
 
 def test_the_block_of_data_frames(session: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    frame = session.range(30_000).selectExpr("concat('user ', id % 9) as user")
+    columns = ("concat('user ', id % 9) as user", "1 + id % 500 as ms")
+    frame = session.range(30_000).selectExpr(*columns)
     exec(BLOCKS["DataFrame"], {"frame": frame})
-    *listed, last = capsys.readouterr().out.splitlines()
+    *listed, table, distinct, values = capsys.readouterr().out.splitlines()
     assert len(listed) == 9
     assert all(line.startswith("user ") for line in [*listed])
-    assert abs(float(last.split()[0]) - 30_000 / 9) < 500
-    assert "(1, 1e-08)-DP per event" in last
+    assert abs(float(table.split()[0]) - 30_000 / 9) < 500
+    assert "(1, 1e-08)-DP per event" in table
+    assert distinct.startswith("Interval(")
+    assert values.startswith("Interval(estimate=4")  # 495
 
 
 def test_the_block_of_kafka(lives: Lives) -> None:

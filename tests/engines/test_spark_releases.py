@@ -125,3 +125,46 @@ def test_a_bound_per_person_is_refused(frame: Any) -> None:
     bound: Any = {"person_bound": ls.PersonBound(cells=3)}
     with pytest.raises(ArgumentValueError, match="person"):
         lazy.top_items(frame, "user", share=0.1, **NOISE, **bound)
+
+
+def test_statistics_are_those_of_one_machine(session: Any, lives: Lives, tmp_path: Path) -> None:
+    """Distinct items and values of columns, bit for bit; nulls and NaN are not counted."""
+    frame = session.range(0, 10_000, 1, 3).selectExpr(
+        "case when id % 10 = 9 then null else concat('user ', id % 700) end as user",
+        "case when id % 10 = 9 then double('NaN') else id / 100 end as ms",
+    )
+    schedule = ls.Batch(horizon=1)
+    visitors = ls.DistinctCount(schedule=schedule, **NOISE).spec
+    times = ls.Distribution(bins=ls.Bins.linear(0, 100), schedule=schedule, **NOISE).spec
+    with lives.open() as store:
+        store.distinct("user", visitors)
+        store.distribution("ms", times)
+    others = lives.copied_to(tmp_path / "copy")
+    counted = [number for number in range(10_000) if number % 10 != 9]
+    with lives.open() as local_store, others.open() as store:
+        for column, values in (
+            ("user", [f"user {number % 700}" for number in counted]),
+            ("ms", [number / 100 for number in counted]),
+        ):
+            local, live = (
+                one.distinct(column, visitors)
+                if column == "user"
+                else one.distribution(column, times)
+                for one in (local_store, store)
+            )
+            local.update_batch(values)
+            sealed = lazy.count_column(frame, column, spec=live.partial_spec(), input="1")
+            release = lazy.add_frame(store, column, 1, sealed, into=live)
+            assert release.to_bytes() == local.release().to_bytes()
+
+
+def test_a_release_of_a_statistic_is_near_the_truth(frame: Any) -> None:
+    distinct = lazy.release_distinct(frame.selectExpr("id % 5000 as id"), "id", **NOISE)
+    assert (distinct.step, distinct.privacy.epsilon, distinct.privacy.delta) == (1, 2.0, 1e-6)
+    assert abs(distinct.estimate() - 5_000) < 500
+    bins = ls.Bins.linear(0, 10_000)
+    values = lazy.release_values(frame, "id", bins=bins, **NOISE)
+    assert abs(values.quantile(0.9).estimate - 9_000) < 200
+    for name, given in (("horizon", 5), ("schedule", ls.Punctual())):
+        with pytest.raises(ArgumentTypeError, match=f"{name}: expected none for one release"):
+            lazy.release_values(frame, "id", bins=bins, **{name: given}, **NOISE)

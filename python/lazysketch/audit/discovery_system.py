@@ -19,6 +19,7 @@ import numpy as np
 
 from lazysketch.audit.discovery_oracle import Row, counted, summary
 from lazysketch.audit.fingerprints import HASH_SEED, fingerprint
+from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.heavy_hitters import DiscoverySpec, HeavyHitters, HeavyHittersSpec
 from lazysketch.heavy_hitters.tables import DiscoveringTable
@@ -175,20 +176,12 @@ class DiscoveryBug(Enum):
     ASKED_SKETCH = "names published if the sketch counts many"
 
 
-@dataclass(frozen=True)
-class DiscoveryModel:
+class DiscoveryModel(ModelMaker[DiscoveryBug]):
     """A maker of model discovery.
 
     Args:
         bug: the bug, or None.
     """
-
-    bug: DiscoveryBug | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in findings."""
-        return f"planted: {self.bug.value}" if self.bug else "model without a bug"
 
     def open(
         self, spec: DiscoverySpec, *, seed: int | None = None, sketch_id: bytes | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import Final
@@ -20,6 +20,7 @@ import numpy as np
 
 from lazysketch.audit.case import NO_EVENT, Case
 from lazysketch.audit.counts_system import CountsLibrary, LibraryCounts, transcript
+from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.system_under_test import Table
 from lazysketch.specification.distinct import BIT_WEIGHT
@@ -100,20 +101,12 @@ def set_bits(case: Case, events: Sequence[int]) -> Integers:
     return found
 
 
-@dataclass(frozen=True)
-class DistinctModel:
+class DistinctModel(ModelMaker[DistinctBug]):
     """A maker of model counts.
 
     Args:
         bug: the bug, or None.
     """
-
-    bug: DistinctBug | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in findings."""
-        return f"planted: {self.bug.value}" if self.bug else "model without a bug"
 
     def open(self, case: Case, *, seed: int | None = None) -> _ModelCounts:
         """Return model counts: under a random seed, or under the key of a seed and one id."""

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from lazysketch import testing
 from lazysketch.audit.case import Case
+from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.people_rule import Rule, columns_of
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.heavy_hitters import (
@@ -238,20 +239,12 @@ class LevelBug(Enum):
     ONE_NOISE = "the noise of the finest level at all"
 
 
-@dataclass(frozen=True)
-class LevelModel:
+class LevelModel(ModelMaker[LevelBug]):
     """A maker of hierarchies from one table per level.
 
     Args:
         bug: the bug, or None.
     """
-
-    bug: LevelBug | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in findings."""
-        return f"planted: {self.bug.value}" if self.bug else "model without a bug"
 
     def open(self, case: LevelCase, *, seed: int | None = None) -> _ModelLevels:
         """Return a hierarchy."""

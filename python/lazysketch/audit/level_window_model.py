@@ -14,6 +14,7 @@ from enum import Enum
 from lazysketch import testing
 from lazysketch.audit.level_system import HASH_SEED
 from lazysketch.audit.level_window_system import LevelWindowCase, LiveLevelWindows
+from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.people_rule import Rule
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.window_system import place_of, with_room
@@ -43,20 +44,12 @@ class LevelWindowBug(Enum):
     KEPT_BOUNDS = "bounds of people at levels that go on in the next window"
 
 
-@dataclass(frozen=True)
-class LevelWindowModel:
+class LevelWindowModel(ModelMaker[LevelWindowBug]):
     """A maker of model windows.
 
     Args:
         bug: the bug, or None.
     """
-
-    bug: LevelWindowBug | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in findings."""
-        return f"planted: {self.bug.value}" if self.bug else "model without a bug"
 
     def open(self, case: LevelWindowCase, *, seed: int | None = None) -> LiveLevelWindows:
         """Return model windows."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from lazysketch import testing
 from lazysketch.audit.case import NO_EVENT, Case, places
+from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.strategy import strategy
 from lazysketch.audit.system_under_test import Table, sketch_of
@@ -50,20 +51,12 @@ class Bug(Enum):
     EARLY = "single schedule published early"
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(ModelMaker[Bug]):
     """A maker of model tables.
 
     Args:
         bug: the bug of the tables, or None.
     """
-
-    bug: Bug | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in findings."""
-        return f"planted: {self.bug.value}" if self.bug else "model without a bug"
 
     def open(
         self,

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from lazysketch.audit.case import Case, places
+from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.people_rule import Rule, Stream, columns_of
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.system_under_test import Table, sketch_of
@@ -230,20 +231,12 @@ def _calibrated(case: Case, bug: PeopleBug | None) -> Case:
     return case
 
 
-@dataclass(frozen=True)
-class PeopleModel:
+class PeopleModel(ModelMaker[PeopleBug]):
     """A maker of model tables.
 
     Args:
         bug: the bug, or None.
     """
-
-    bug: PeopleBug | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in findings."""
-        return f"planted: {self.bug.value}" if self.bug else "model without a bug"
 
     def open(self, case: Case, *, hash_seed: int, seed: int | None = None) -> _ModelPeople:
         """Return a model table: under a random seed, or under the key of a seed and one id."""

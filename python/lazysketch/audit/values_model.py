@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from lazysketch.audit.case import NO_EVENT, Case
 from lazysketch.audit.counts_system import LibraryCounts
+from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.strategy import strategy
 from lazysketch.audit.system_under_test import Table
@@ -100,20 +100,12 @@ def node_sums(case: Case, events: Sequence[int]) -> Integers:
     return found
 
 
-@dataclass(frozen=True)
-class ValuesModel:
+class ValuesModel(ModelMaker[ValuesBug]):
     """A maker of model distributions.
 
     Args:
         bug: the bug, or None.
     """
-
-    bug: ValuesBug | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in findings."""
-        return f"planted: {self.bug.value}" if self.bug else "model without a bug"
 
     def open(self, case: Case, *, seed: int | None = None) -> _ModelValues:
         """Return a model: under a random seed, or under the key of a seed and one id."""

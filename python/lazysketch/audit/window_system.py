@@ -16,6 +16,7 @@ from typing import Final, Literal, Protocol
 import numpy as np
 
 from lazysketch.audit.case import Case
+from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.people_rule import Rule, columns_of
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
@@ -260,20 +261,12 @@ class WindowBug(Enum):
     SHORT_BOUNDS = "bounds of people that end within a window"
 
 
-@dataclass(frozen=True)
-class WindowModel:
+class WindowModel(ModelMaker[WindowBug]):
     """A maker of model windows.
 
     Args:
         bug: the bug, or None.
     """
-
-    bug: WindowBug | None = None
-
-    @property
-    def name(self) -> str:
-        """The name in findings."""
-        return f"planted: {self.bug.value}" if self.bug else "model without a bug"
 
     def open(self, case: WindowCase, *, seed: int | None = None) -> ModelWindows:
         """Return model windows."""

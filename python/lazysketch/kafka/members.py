@@ -29,6 +29,7 @@ from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sources import checked_request
 from lazysketch.workers import Partition
+from lazysketch.workers.item_types import fitting_request
 
 __all__ = ["Gate", "GroupMember"]
 
@@ -119,6 +120,7 @@ class GroupMember(ClosedByBlock):
     ) -> None:
         checked_choice("start", start, ("earliest", "latest"))
         request = checked_request(field=field, weight=weight, max_weight=max_weight)
+        request = fitting_request(PartialCounts(gate.spec()), request)
         self._read = values_reader(format, request)
         self._gate = gate
         self._start = OFFSET_BEGINNING if start == "earliest" else OFFSET_END

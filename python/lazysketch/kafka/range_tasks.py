@@ -25,6 +25,7 @@ from lazysketch.sources.formats.registry import AUTO
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io.properties import read_properties
 from lazysketch.workers import TaskResult
+from lazysketch.workers.item_types import fitting_request
 
 __all__ = ["RangeTask", "count_ranges", "plan_range_tasks", "ranges_digest"]
 
@@ -196,7 +197,7 @@ def count_ranges(task: RangeTask) -> TaskResult:
         (0, 1)
     """
     worker = PartialCounts(task.spec)
-    read = read_values_as(*row_format(task.format, task.request))
+    read = read_values_as(*row_format(task.format, fitting_request(worker, task.request)))
     chosen = None if task.settings is None else read_properties(task.settings)
     for ranges in _of_different_partitions(task.ranges):
         with RangeReader(range_settings(task.brokers, chosen), ranges) as reader:

@@ -129,6 +129,11 @@ class PartialCounts(LiveState, _native.PartialCounts):
         """Whether items are counted by name, for an object that publishes names."""
         return self._shape[3]
 
+    @property
+    def _has_values(self) -> bool:
+        """Whether numbers are counted, for a distribution."""
+        return self._shape[0] == "values"
+
     def __repr__(self) -> str:
         kind, depth, width, is_named = self._shape
         names = " with names" if is_named else ""

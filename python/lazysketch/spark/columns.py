@@ -13,6 +13,7 @@ from lazysketch.arguments import check_texts
 from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sources import checked_request
 from lazysketch.spark.files_source import SCHEMA
+from lazysketch.workers.item_types import fitting_request
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,7 +41,7 @@ def count_column(
 
     Args:
         frame: Any DataFrame; it is run when its counts are added.
-        column: Text, binary or integers.
+        column: Text, binary or integers; numbers for an object that counts values.
         spec: ``partial_spec()`` of the object that counts.
         input: What stands for the input, such as the offsets or the versions that were read; a
             repetition with another one is refused.
@@ -75,6 +76,7 @@ def count_column(
 
     check_texts(column=column, input=input)
     request = checked_request(field=column, weight=weight, max_weight=max_weight)
+    request = fitting_request(PartialCounts(spec), request)
     wanted = frame.select(column) if weight is None else frame.select(column, weight)
     # A frame without rows may have no task, and a step must not depend on that: a row of nulls,
     # which is not counted, has a task of its own.

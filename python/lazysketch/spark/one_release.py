@@ -1,4 +1,4 @@
-"""One private release of a column of a DataFrame: its heaviest items, or a table to query.
+"""One private release of a column of a DataFrame: heavy items, a table, or another statistic.
 
 Functions of this module, and no attribute that is added to ``DataFrame``: a type checker knows
 them, and an import changes no class of Spark.
@@ -24,22 +24,28 @@ from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.spark.columns import count_column
 from lazysketch.spark.sink import add_frame
+from lazysketch.specification.distinct_spec import distinct_spec
+from lazysketch.specification.distribution_spec import distribution_spec
 from lazysketch.specification.schedules import Batch
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store import NO_ANCHOR, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame
     from typing_extensions import Unpack
 
     from lazysketch.heavy_hitters.hitters_spec import LevelsOptions
+    from lazysketch.releases.distinct_release import DistinctRelease
+    from lazysketch.releases.distribution_release import DistributionRelease
     from lazysketch.releases.items import Item
+    from lazysketch.specification.distinct_spec import DistinctOptions
+    from lazysketch.specification.distribution_spec import DistributionOptions
     from lazysketch.specification.sizing import SketchKind
     from lazysketch.specification.table_spec import NoiseOptions
 
-__all__ = ["release_column", "top_items"]
+__all__ = ["release_column", "release_distinct", "release_values", "top_items"]
 
 _DEPTH = 4
 _WIDTH = 4096
@@ -111,7 +117,6 @@ def top_items(
         (2, True)
     """
     most = checked_integer("n", n)
-    wanted = {} if most_names is None else {"most_names": most_names}
     spec = HeavyHittersSpec.of(
         schedule=_ONE, domain=domain, discovery_epoch=None if domain is not None else 1, **options
     )
@@ -125,7 +130,7 @@ def top_items(
         max_weight=spec.table.max_weight,
         ledger=ledger,
         note=note,
-        described=wanted,
+        most_names=most_names,
     )
     return found
 
@@ -197,9 +202,131 @@ def release_column(
         max_weight=spec.max_weight,
         ledger=ledger,
         note=note,
-        described={},
     )
     return found
+
+
+def release_distinct(
+    frame: DataFrame,
+    column: str,
+    *,
+    ledger: _Ledger | None = None,
+    note: str = "",
+    **options: Unpack[DistinctOptions],
+) -> DistinctRelease:
+    """Return how many different items a column has, privately and once.
+
+    Rows without an item are not counted.
+
+    Guarantee: (``epsilon``, ``delta``)-DP for the release, for all rows of one item together: of a
+        person, where items are people. A further call has fresh noise and spends as much again.
+        Executors draw no noise and return ciphertext; the key is forgotten with the call.
+
+    Args:
+        frame: Any DataFrame; it is run once.
+        column: Text, binary or integers.
+        ledger: A :class:`~lazysketch.Ledger` that is charged before anything is counted.
+        note: What the ledger records.
+        **options: ``epsilon`` and ``delta``; ``relation``, ``bits``, ``levels``, ``mechanism`` and
+            ``hash_seed`` of :class:`~lazysketch.DistinctCount`. Each partition of the frame
+            returns ``bits * levels / 8`` bytes, 64 KB by default.
+
+    Returns:
+        A release that holds no secret: an estimate, and intervals.
+
+    Raises:
+        ArgumentTypeError: A wrong type.
+        ArgumentValueError: A value outside its range.
+        CapError: The ledger refuses; nothing was counted.
+
+    Source: docs/scale.md, "One list of a DataFrame".
+
+    Example:
+        >>> from pyspark.sql import SparkSession
+        >>> from lazysketch.spark import release_distinct
+        >>> spark = SparkSession.builder.getOrCreate()
+        >>> frame = spark.range(60_000).selectExpr("concat('user ', id % 20000) as user")
+        >>> release = release_distinct(frame, "user", epsilon=1.0, delta=1e-8)
+        >>> 18_000 < release.estimate() < 22_000
+        True
+    """
+    spec = _for_one_step(distinct_spec, options)
+    found: DistinctRelease = _published(
+        frame,
+        column,
+        spec,
+        opened=lambda store: store.distinct("column", spec),
+        read=lambda live: live.release(),
+        ledger=ledger,
+        note=note,
+    )
+    return found
+
+
+def release_values(
+    frame: DataFrame,
+    column: str,
+    *,
+    ledger: _Ledger | None = None,
+    note: str = "",
+    **options: Unpack[DistributionOptions],
+) -> DistributionRelease:
+    """Return the distribution of a column of numbers, privately and once.
+
+    Rows without a number, and with NaN, are not counted.
+
+    Guarantee: (``epsilon``, ``delta``)-DP for the release, however many quantiles are read of it.
+        A further call has fresh noise and spends as much again. Executors draw no noise and return
+        ciphertext; the key is forgotten with the call.
+
+    Args:
+        frame: Any DataFrame; it is run once.
+        column: Numbers: integers, floats or decimals.
+        ledger: A :class:`~lazysketch.Ledger` that is charged before anything is counted.
+        note: What the ledger records.
+        **options: ``bins``, ``epsilon`` and ``delta``; ``relation``, ``mechanism``, ``value_rows``
+            and ``max_events_per_user`` of :class:`~lazysketch.Distribution`.
+
+    Returns:
+        A release that holds no secret: quantiles, a histogram and counts of ranges.
+
+    Raises:
+        ArgumentTypeError: A wrong type.
+        ArgumentValueError: A value outside its range.
+        CapError: The ledger refuses; nothing was counted.
+
+    Source: docs/scale.md, "One list of a DataFrame".
+
+    Example:
+        >>> from pyspark.sql import SparkSession
+        >>> import lazysketch as ls
+        >>> from lazysketch.spark import release_values
+        >>> spark = SparkSession.builder.getOrCreate()
+        >>> frame = spark.range(10_000).selectExpr("id / 100 as ms")
+        >>> release = release_values(
+        ...     frame, "ms", bins=ls.Bins.linear(0, 100), epsilon=1.0, delta=1e-8
+        ... )
+        >>> 48 < release.quantile(0.5).estimate < 52
+        True
+    """
+    spec = _for_one_step(distribution_spec, options)
+    found: DistributionRelease = _published(
+        frame,
+        column,
+        spec,
+        opened=lambda store: store.distribution("column", spec),
+        read=lambda live: live.release(),
+        ledger=ledger,
+        note=note,
+    )
+    return found
+
+
+def _for_one_step(make: Callable[..., TableSpec], options: Mapping[str, Any]) -> TableSpec:
+    for name in ("horizon", "schedule"):
+        if name in options:
+            raise ArgumentTypeError(f"{name}: expected none for one release, got one")
+    return make(schedule=_ONE, **options)
 
 
 def _published(
@@ -209,11 +336,11 @@ def _published(
     *,
     opened: Callable[[Any], Any],
     read: Callable[[Any], Any],
-    weight: str | None,
-    max_weight: int,
     ledger: _Ledger | None,
     note: str,
-    described: dict[str, Any],
+    weight: str | None = None,
+    max_weight: int = 1,
+    most_names: int | None = None,
 ) -> Any:
     """Charge the ledger, count in a store of this call, and return what is read of it."""
     if weight is None and max_weight != 1:
@@ -222,6 +349,7 @@ def _published(
         store = open_store(Path(folder, "store"), key=Key.generate(), anchor=NO_ANCHOR)
         with store:
             live = opened(store)
+            described = {} if most_names is None else {"most_names": most_names}
             counted = count_column(
                 frame,
                 column,

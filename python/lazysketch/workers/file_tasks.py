@@ -25,6 +25,7 @@ from lazysketch.sources.formats.registry import AUTO
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io.naming import naming
 from lazysketch.sources.parts import FilePart, parts_of, read_part
+from lazysketch.workers.item_types import fitting_request
 from lazysketch.workers.results import TaskResult
 
 __all__ = [
@@ -138,7 +139,8 @@ def plan_tasks(
 
     Args:
         files: Those of :func:`listed_files`; none for a step without events.
-        request: What to read of each row, by :func:`~lazysketch.sources.checked_request`.
+        request: What to read of each row, by :func:`~lazysketch.sources.checked_request`; of an
+            object that counts values, items are numbers.
         spec: ``partial_spec()`` of the object that counts.
         format: As for :func:`~lazysketch.sources.open_source`.
         part_bytes: About how much of a file is read in one piece. By default 16 MiB where names
@@ -162,8 +164,9 @@ def plan_tasks(
         "most_tasks", _most_tasks(spec) if most_tasks is None else most_tasks
     )
     parts: list[FilePart] = []
+    fitting = fitting_request(PartialCounts(spec), request)
     for file in files:
-        found = parts_of(file.path, request, format=format, most_bytes=part_bytes)
+        found = parts_of(file.path, fitting, format=format, most_bytes=part_bytes)
         if (found[0].size, found[0].modified) != (file.size, file.modified):
             raise SourceError(
                 f"{file.path}: expected the file as it was listed, got one of another size or "
@@ -179,7 +182,7 @@ def plan_tasks(
         filled[number].append(part)
         heapq.heappush(loads, (load + part.weight + 1, number))
     return [
-        FileTask(number, count, tick, digest, tuple(own), request, spec)
+        FileTask(number, count, tick, digest, tuple(own), fitting, spec)
         for number, own in enumerate(filled)
     ]
 

@@ -56,7 +56,7 @@ def control_of(control: Control) -> object:
     return pytest.param(control, marks=marks, id=f"{control.bug}: {control.check}")
 
 
-@pytest.mark.parametrize("control", map(control_of, CONTROLS))
+@pytest.mark.parametrize("control", [control_of(one) for one in CONTROLS])
 def test_every_planted_bug_raises_an_alarm(control: Control) -> None:
     sound, planted = control.run()
     assert sound.passed, f"alarm without the bug: {sound.observed}"

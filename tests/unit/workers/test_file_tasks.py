@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import time
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.unit.store.lives import CANARY, Lives
 from tests.unit.store.partials import OPENED, leveled
@@ -284,3 +287,34 @@ def test_tasks_of_a_hierarchy_leave_out_rows_that_do_not_fit(lives: Lives, tmp_p
             releases = add_results(store, "days", 1, results, into=live)
             assert [release.to_bytes() for release in releases] == expected
         assert live.step == 1
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "txt", "parquet"])
+def test_numbers_are_read_for_a_distribution(form: str, lives: Lives, tmp_path: Path) -> None:
+    """Of text too; a row without a number is malformed, and the step is that of one machine."""
+    values = [0.5, 12, 7.25, 99.0, 3]
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    if form == "csv":
+        (folder / "a.csv").write_text("ms,x\n" + "".join(f"{one},1\n" for one in [*values, "no"]))
+    elif form == "jsonl":
+        rows = [*(json.dumps({"ms": one}) for one in values), '{"ms": "no"}', '{"ms": null}']
+        (folder / "a.jsonl").write_text("\n".join(rows))
+    elif form == "txt":
+        (folder / "a.txt").write_text("\n".join(map(str, [*values, "no", "nan"])))
+    else:
+        table = pa.table({"ms": pa.array([*values, None, float("nan")], pa.float64())})
+        pq.write_table(table, folder / "a.parquet")
+    request = checked_request(field=None if form == "txt" else "ms")
+    bins = ls.Bins.linear(0, 100, number=32)
+    options = {"schedule": ls.Batch(horizon=9), "epsilon": 1.0, "delta": 1e-6}
+    spec = ls.Distribution(bins=bins, **options).spec
+    with lives.open() as store:
+        store.distribution("ms", spec)
+    others = lives.copied_to(tmp_path / "copy")
+    with lives.open() as local_store, others.open() as store:
+        local, live = local_store.distribution("ms", spec), store.distribution("ms", spec)
+        local.update_batch(values)
+        tasks = plan_tasks(listed_files(str(folder)), request, live.partial_spec())
+        release = add_results(store, "days", 1, map(count_task, tasks), into=live)
+        assert release.to_bytes() == local.release().to_bytes()

@@ -1,0 +1,27 @@
+"""Which items partial counts take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lazysketch.sources.formats.numbers import NUMBERS
+
+if TYPE_CHECKING:
+    from lazysketch.sketches.partial_counts import PartialCounts
+    from lazysketch.sources.formats.selection import Selection
+
+__all__ = ["fitting_request"]
+
+
+def fitting_request(counts: PartialCounts, request: Selection) -> Selection:
+    """Return a request for items that partial counts take: numbers for values.
+
+    Args:
+        counts: Of a worker.
+        request: What to read of each row, by :func:`~lazysketch.sources.checked_request`; a type of
+            items that it names is kept.
+    """
+    if request.item_type is not None or not counts._has_values:
+        return request
+    return replace(request, item_type=NUMBERS)
