@@ -248,10 +248,16 @@ fn leading_integers<'py>(
     length: usize,
     objects: &mut impl Iterator<Item = Bound<'py, PyAny>>,
 ) -> PyResult<Leading<'py>> {
-    let mut integers = Zeroizing::new(memory::room_for(length).map_err(raise)?);
+    let mut integers = Zeroizing::new(Vec::new());
     for object in objects {
         match small_integer(&object) {
-            Some(integer) => integers.push(integer),
+            Some(integer) => {
+                // No room, which would be cleared at the end, if the first is no integer.
+                if integers.is_empty() {
+                    memory::reserve(&mut integers, length).map_err(raise)?;
+                }
+                integers.push(integer);
+            }
             None => return Ok((integers, Some(object))),
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn logged_events(
 ) -> PyResult<LoggedEvents> {
     let batch = Events::of(items, column.as_ref())?;
     if let Events::Owned(OwnedItems::Copied(items)) = batch {
-        return Ok(LoggedEvents::of(ItemList::Mixed(items)));
+        return Ok(LoggedEvents::of(items));
     }
     let borrowed = batch.borrowed()?;
     let items = ItemList::copied(borrowed.items()).map_err(raise)?;

@@ -11,6 +11,7 @@ use crate::arrow_import;
 use crate::arrow_items;
 use crate::batches::{IterableValues, objects_of, refuse_single_values};
 use crate::columns::HashedColumns;
+use crate::errors::raise;
 use crate::fixed_width_text::FixedWidthText;
 use crate::items::{Column, Fault, no_item, with_item};
 use crate::level_names::LevelNames;
@@ -18,9 +19,9 @@ use crate::logged_events::LoggedEvents;
 use crate::packed_text::collected_of_packed_text;
 use lazysketch_core::Error;
 use lazysketch_core::item::Item;
-use lazysketch_core::table::item_list::MixedItems;
+use lazysketch_core::table::item_list::ItemList;
 use lazysketch_core::table::items::Items;
-use numpy::PyUntypedArray;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -35,7 +36,7 @@ pub(crate) enum OwnedItems<'py> {
     /// A numpy array of unsigned integers.
     Unsigned(Values<'py, u64>),
     /// Copies.
-    Copied(MixedItems),
+    Copied(ItemList),
     /// A batch of a store, which is logged as it is counted.
     Logged(Bound<'py, LoggedEvents>),
 }
@@ -69,7 +70,7 @@ impl OwnedItems<'_> {
             Self::Unsigned(array) => {
                 BorrowedItems::InPlace(Items::Unsigned(array.as_slice("items")?))
             }
-            Self::Copied(copies) => BorrowedItems::InPlace(Items::columns(copies)),
+            Self::Copied(copies) => BorrowedItems::InPlace(copies.items()),
             Self::Logged(events) => BorrowedItems::InPlace(events.get().items()),
         })
     }
@@ -88,7 +89,7 @@ pub(crate) fn owned_items_of<'py>(
             return copies_of(list).map(OwnedItems::Copied);
         }
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
-            return copied(tuple.iter().map(Ok)).map(OwnedItems::Copied);
+            return copied(tuple.len(), tuple.iter().map(Ok)).map(OwnedItems::Copied);
         }
     }
     if let Ok(events) = items.cast_exact::<LoggedEvents>() {
@@ -122,31 +123,39 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'p
     match ItemArray::of(array)? {
         ItemArray::Signed(values) => Ok(OwnedItems::Signed(values)),
         ItemArray::Unsigned(values) => Ok(OwnedItems::Unsigned(values)),
-        ItemArray::Objects => copied(objects_of_array(array).map(Ok)).map(OwnedItems::Copied),
+        ItemArray::Objects => {
+            let objects = objects_of_array(array).map(Ok);
+            copied(array.len(), objects).map(OwnedItems::Copied)
+        }
         ItemArray::FixedWidth(texts) => copies_of_texts(&texts).map(OwnedItems::Copied),
-        ItemArray::Text => match collected_of_packed_text(array, MixedItems::default(), pushed)? {
-            Some(copies) => Ok(OwnedItems::Copied(copies)),
-            None => copied_of_any(&array.call_method0("tolist")?),
-        },
+        ItemArray::Text => {
+            let room = ItemList::with_room(array.len()).map_err(raise)?;
+            match collected_of_packed_text(array, room, pushed)? {
+                Some(copies) => Ok(OwnedItems::Copied(copies)),
+                None => copied_of_any(&array.call_method0("tolist")?),
+            }
+        }
     }
 }
 
 fn copied_of_any(items: &Bound<'_, PyAny>) -> PyResult<OwnedItems<'static>> {
-    copied(IterableValues::of("items", "items", items)?).map(OwnedItems::Copied)
+    let values = IterableValues::of("items", "items", items)?;
+    copied(values.size_hint().0, values).map(OwnedItems::Copied)
 }
 
 /// Copy the items of a list.
-pub(crate) fn copies_of(items: &Bound<'_, PyList>) -> PyResult<MixedItems> {
-    copied(objects_of(items).map(Ok))
+pub(crate) fn copies_of(items: &Bound<'_, PyList>) -> PyResult<ItemList> {
+    copied(items.len(), objects_of(items).map(Ok))
 }
 
-fn copies_of_texts(texts: &FixedWidthText<'_>) -> PyResult<MixedItems> {
-    let mut copies = MixedItems::default();
+fn copies_of_texts(texts: &FixedWidthText<'_>) -> PyResult<ItemList> {
+    let mut copies = ItemList::with_room(texts.len()?).map_err(raise)?;
     texts.for_each(&no_item, |item| pushed(&mut copies, item))?;
     Ok(copies)
 }
 
-fn pushed(copies: &mut MixedItems, item: Item<'_>) -> Result<(), Fault> {
+#[inline]
+fn pushed(copies: &mut ItemList, item: Item<'_>) -> Result<(), Fault> {
     match copies.push(item) {
         Err(error @ Error::Memory { .. }) => Err(Fault::memory(&error)),
         Err(error) => Err(Fault::too_large(error.to_string())),
@@ -154,8 +163,12 @@ fn pushed(copies: &mut MixedItems, item: Item<'_>) -> Result<(), Fault> {
     }
 }
 
-fn copied<'py>(objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<MixedItems> {
-    let mut copies = MixedItems::default();
+/// Copy the items of an iterator; `expected` is their likely number.
+fn copied<'py>(
+    expected: usize,
+    objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<ItemList> {
+    let mut copies = ItemList::with_room(expected).map_err(raise)?;
     let mut push = |item: Item<'_>| pushed(&mut copies, item);
     for (position, object) in objects.enumerate() {
         with_item(&object?, &no_item, &mut push).map_err(|fault| fault.at(position))?;

@@ -82,6 +82,52 @@ impl ItemList {
         })
     }
 
+    /// An empty list for items that come one by one; `number` are expected.
+    pub fn with_room(number: usize) -> Result<Self> {
+        TextList::with_room(number).map(Self::Texts)
+    }
+
+    /// Appends a copy of an item. Texts alone, the usual case, stay a list of texts.
+    #[inline]
+    pub fn push(&mut self, item: Item<'_>) -> Result<()> {
+        match (&mut *self, item) {
+            (Self::Texts(texts), Item::Text(text)) => texts.push(text),
+            (Self::Mixed(mixed), item) => mixed.push(item),
+            (_, item) => self.push_other(item),
+        }
+    }
+
+    /// Appends an item of another type than those before it.
+    #[cold]
+    fn push_other(&mut self, item: Item<'_>) -> Result<()> {
+        if let Self::Fingerprints(_) = self {
+            return Err(Error::parameter("items", "whole items", "fingerprints"));
+        }
+        let mut mixed = MixedItems::default();
+        let expected = match self {
+            Self::Texts(texts) => texts.room(),
+            _ => self.len() + 1,
+        };
+        memory::reserve(&mut mixed.entries, expected)?;
+        for at in 0..self.len() {
+            if let Some(item) = self.item(at) {
+                mixed.push(item)?;
+            }
+        }
+        mixed.push(item)?;
+        *self = Self::Mixed(mixed);
+        Ok(())
+    }
+
+    /// All items, in order; none of fingerprints.
+    pub fn collected(&self) -> Result<Vec<Item<'_>>> {
+        let mut items = memory::room_for(self.len())?;
+        for item in (0..self.len()).filter_map(|at| self.item(at)) {
+            items.push(item);
+        }
+        Ok(items)
+    }
+
     /// What one sketch needs of a batch: integers as they are, and else fingerprints.
     pub fn hashed(items: Items<'_>, fingerprinter: &Fingerprinter) -> Result<Self> {
         if let Items::Signed(_) | Items::Unsigned(_) | Items::Narrow(_) = items {
@@ -186,11 +232,6 @@ impl MixedItems {
             Item::Date(days) => Entry::Date(days),
         };
         memory::push(&mut self.entries, entry)
-    }
-
-    /// All items, in order.
-    pub fn collected(&self) -> Result<Vec<Item<'_>>> {
-        memory::collected(self.entries.iter().map(|&entry| self.item(entry)))
     }
 
     /// Where the next text begins, after the memory for it was reserved.

@@ -52,6 +52,46 @@ impl TextList {
         Err(no_texts())
     }
 
+    /// An empty list with room for the ends of `number` texts.
+    pub(super) fn with_room(number: usize) -> Result<Self> {
+        let (text, ends) = (String::new(), memory::room_for(number)?);
+        Ok(Self { text, ends })
+    }
+
+    /// Number of texts that there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.ends.capacity()
+    }
+
+    /// Appends a copy of a text.
+    #[inline]
+    pub(super) fn push(&mut self, text: &str) -> Result<()> {
+        let free = self.text.capacity() - self.text.len();
+        if text.len() > free || self.ends.len() == self.ends.capacity() {
+            self.make_room(text.len())?;
+        }
+        self.text.push_str(text);
+        self.ends.push(self.text.len() as u32);
+        Ok(())
+    }
+
+    /// Room for one more text: at least doubled, but never for more than a batch may have.
+    #[cold]
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
+        self.check(bytes)?;
+        let held = self.text.len();
+        if bytes > self.text.capacity() - held {
+            let more = bytes.max(held).min(MOST_BYTES - held).max(bytes);
+            let reserved = self.text.try_reserve_exact(more);
+            reserved.map_err(|_| Error::Memory { bytes: more })?;
+        }
+        let more = self.ends.len().max(4);
+        match self.ends.capacity() - self.ends.len() {
+            0 => memory::reserve(&mut self.ends, more),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn check(&self, bytes: usize) -> Result<()> {
         if self.text.len() + bytes <= MOST_BYTES {
             return Ok(());
