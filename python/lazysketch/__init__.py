@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.distribution_release import DistributionRelease
     from lazysketch.releases.periodic import PeriodicSaves
+    from lazysketch.releases.ranges_release import RangesRelease
     from lazysketch.releases.release import Release, ReleasePart
     from lazysketch.sketches.counters import ContinualCounters
     from lazysketch.sketches.distinct_count import DistinctCount
@@ -69,6 +70,7 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
         PunctualCountMin,
         PunctualCountSketch,
     )
+    from lazysketch.sketches.ranges import Ranges
     from lazysketch.specification.bins import Bins
     from lazysketch.specification.mechanisms import Mechanism
     from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
@@ -148,6 +150,8 @@ __all__ = [
     "Punctual",
     "PunctualCountMin",
     "PunctualCountSketch",
+    "Ranges",
+    "RangesRelease",
     "Release",
     "ReleasePart",
     "ReleasesOnly",
@@ -232,6 +236,8 @@ _MODULES: Final = {
     "Punctual": "lazysketch.specification.schedules",
     "PunctualCountMin": "lazysketch.sketches.private_sketches",
     "PunctualCountSketch": "lazysketch.sketches.private_sketches",
+    "Ranges": "lazysketch.sketches.ranges",
+    "RangesRelease": "lazysketch.releases.ranges_release",
     "Release": "lazysketch.releases.release",
     "ReleasePart": "lazysketch.releases.release",
     "ReleasesOnly": "lazysketch.store",

@@ -70,6 +70,8 @@ EXPORTED = SKETCHES | {
     "Privacy",
     "PrivacyShare",
     "Punctual",
+    "Ranges",
+    "RangesRelease",
     "Release",
     "ReleasePart",
     "ReleasesOnly",

@@ -14,6 +14,7 @@ from tests.planted.bugs_of_partial_counts import BUGS_OF_PARTIAL_COUNTS
 from tests.planted.bugs_of_people import BUGS_OF_PEOPLE
 from tests.planted.bugs_of_people_in_parts import BUGS_OF_PEOPLE_IN_PARTS
 from tests.planted.bugs_of_pipelines import BUGS_OF_PIPELINES
+from tests.planted.bugs_of_ranges import BUGS_OF_RANGES
 from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
 from tests.planted.bugs_of_sliding_windows import BUGS_OF_SLIDING_WINDOWS
 from tests.planted.bugs_of_states import BUGS_OF_STATES
@@ -35,6 +36,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_DISTINCT_ITEMS,
     *BUGS_OF_VALUES,
     *BUGS_OF_SUMS,
+    *BUGS_OF_RANGES,
     *BUGS_OF_PIPELINES,
     *BUGS_OF_PEOPLE,
     *BUGS_OF_PEOPLE_IN_PARTS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.planted.bugs_of_ranges import BUGS_OF_RANGES_IN_THE_CORE
 from tests.planted.bugs_of_sums import BUGS_OF_SUMS_IN_THE_CORE
 from tests.planted.edits import edited
 from tests.planted.planted_bug import PlantedBug
@@ -18,6 +19,7 @@ _ENDS: Final = "tests/unit/estimation/test_binned.py::"
 
 BUGS_OF_VALUES_IN_THE_CORE: Final = (
     *BUGS_OF_SUMS_IN_THE_CORE,
+    *BUGS_OF_RANGES_IN_THE_CORE,
     PlantedBug(
         name="values-without-the-substitute",
         subject="sensitivity",

@@ -13,7 +13,8 @@ substitution   2 d        4 d           one event becomes another, same step
 
 A count of distinct items changes by one bit for a person, whose count may also move to a later
 step: 9/4 under zero-out, four times that under substitution. That of a table of values depends on
-the tree over its bins (:class:`lazysketch.specification.value_tree.ValueTree`).
+the tree over its bins (:class:`lazysketch.specification.value_tree.ValueTree`), that of a table of
+ranges on its width (:mod:`lazysketch.specification.ranges`).
 
 Source: R. Holland, arXiv 2507.03361, states 2 d for both sketches under substitution. For Count
 Sketch that is too small: two items in one bucket with opposite signs move the cell by 2, which is 4
@@ -49,7 +50,9 @@ __all__ = [
 
 Relation: TypeAlias = Literal["substitution", "zero-out"]
 Calibration: TypeAlias = Literal["analytic", "classical"]
-CountKind: TypeAlias = Literal["count-min", "count-sketch", "counters", "distinct", "values"]
+CountKind: TypeAlias = Literal[
+    "count-min", "count-sketch", "counters", "distinct", "values", "ranges"
+]
 
 LARGEST_EPSILON: Final = 100.0
 SMALLEST_DELTA: Final = 1e-280
@@ -92,7 +95,7 @@ def table_sensitivity2(
 
     Raises:
         ArgumentTypeError: an argument is of the wrong type, or does not apply to the kind.
-        ArgumentValueError: an argument is outside its range, or ``"values"``.
+        ArgumentValueError: an argument is outside its range, ``"values"`` or ``"ranges"``.
 
     Source: docs/guarantees.md, "Sensitivity"; docs/theory.md, Theorem 23, for distinct items; the
     paper on CO Count-Min and CO Count Sketch.
@@ -198,9 +201,9 @@ def people_changed(bound: PersonBound, *, relation: Relation) -> int:
 
 def _checked_shape(kind: object, depth: object, max_changes: object) -> tuple[int, int]:
     """Return (depth, max_changes) when both fit the kind."""
-    if checked_kind(kind) == "values":
+    if checked_kind(kind) in ("values", "ranges"):
         raise ArgumentValueError(
-            'kind: expected one whose change depends on its depth alone, got "values"'
+            f'kind: expected one whose change depends on its depth alone, got "{kind}"'
         )
     rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
     changes = checked_integer("max_changes", max_changes, most=LARGEST_CHANGES)

@@ -9,6 +9,7 @@ from lazysketch.errors import MergeError
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.kinds import KINDS
+from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.releases.release import Release
 from lazysketch.releases.release_of_kind import ReleaseOfKind
 from lazysketch.releases.saved_release import decoded
@@ -17,7 +18,12 @@ __all__ = ["AnyRelease", "any_release", "merged"]
 
 AnyRelease: TypeAlias = ReleaseOfKind
 
-_CLASSES: Final[tuple[type[ReleaseOfKind], ...]] = (Release, DistinctRelease, DistributionRelease)
+_CLASSES: Final[tuple[type[ReleaseOfKind], ...]] = (
+    Release,
+    DistinctRelease,
+    DistributionRelease,
+    RangesRelease,
+)
 _BY_NAME: Final = {one.__name__: one for one in _CLASSES}
 
 

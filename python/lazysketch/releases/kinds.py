@@ -56,5 +56,11 @@ KINDS: Final[dict[str, Kind]] = {
         ends=("from", "to"),
         each="quantile",
     ),
+    "ranges": Kind(
+        counted="keys",
+        release="RangesRelease",
+        cell="a difference between the halves of a node",
+        each="range",
+    ),
 }
 """The kinds by the name that a release carries."""

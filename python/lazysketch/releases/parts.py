@@ -20,6 +20,7 @@ from lazysketch.privacy.relations import square_root_up, table_sensitivity2
 from lazysketch.releases.run_promise import RunPromise
 from lazysketch.specification.distinct import stated_bound, stated_weight
 from lazysketch.specification.mechanisms import Mechanism
+from lazysketch.specification.ranges import ranges_sensitivity2
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH
 from lazysketch.specification.value_tree import ValueTree
@@ -228,6 +229,8 @@ def _sensitivity2_of(
     """Return the squared change of all counts by what is protected together, per unit of weight."""
     if release.value_rows is not None:
         return ValueTree(release.value_rows, release.width).sensitivity2(noise["relation"])
+    if release.kind == "ranges":
+        return ranges_sensitivity2(release.depth, release.width, noise["relation"])
     return table_sensitivity2(
         release.kind,
         depth=release.depth,

@@ -48,7 +48,7 @@ class TableFacts:
 
     @property
     def kind(self) -> str:
-        """``"count-min"``, ``"count-sketch"``, ``"counters"``, ``"distinct"`` or ``"values"``."""
+        """The kind of the table, such as ``"count-min"`` or ``"values"``."""
         return self._native.kind
 
     @property

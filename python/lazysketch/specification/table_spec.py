@@ -40,6 +40,11 @@ from lazysketch.specification.distinct import (
     stated_weight,
 )
 from lazysketch.specification.mechanisms import Mechanism, MechanismName, mechanisms_for
+from lazysketch.specification.ranges import (
+    changed_cells_of_ranges,
+    check_ranges,
+    ranges_sensitivity2,
+)
 from lazysketch.specification.schedules import (
     Batch,
     Geometric,
@@ -107,8 +112,10 @@ class TableSpec:
     at any number of steps, (``epsilon``, ``delta``)-DP for ``relation``.
 
     Args:
-        kind: ``"count-min"``, ``"count-sketch"``, ``"counters"``, ``"distinct"`` or ``"values"``.
-        depth: rows, 1 to 64; 1 for counters, distinct items and values.
+        kind: ``"count-min"``, ``"count-sketch"``, ``"counters"``, ``"distinct"``, ``"values"``
+            or ``"ranges"``.
+        depth: rows, 1 to 64; 1 for counters, distinct items and values; for ranges the bits of a
+            key.
         width: columns, 1 to 2^24; depth * width is at most 2^28. For distinct items the sampling
             levels, 1 to 16; for values the bins, a power of two.
         schedule: when columns are pushed.
@@ -183,6 +190,7 @@ class TableSpec:
         self._check_person_bound()
         check_distinct(self)
         self._store("edges", checked_bins(self))
+        check_ranges(self)
         if self.hash_seed is not None:
             seed = checked_integer("hash_seed", self.hash_seed, least=0, most=LARGEST_HASH_SEED)
             self._store("hash_seed", seed)
@@ -257,6 +265,9 @@ class TableSpec:
         """Return the squared change of all published counts, and how many of them change."""
         if tree is not None:
             return tree.sensitivity2(self.relation), tree.changed_nodes(self.relation)
+        if self.kind == "ranges":
+            moved = ranges_sensitivity2(self.depth, self.width, self.relation)
+            return moved, changed_cells_of_ranges(self.depth, self.relation)
         sensitivity2 = table_sensitivity2(
             self.kind,
             depth=self.depth,

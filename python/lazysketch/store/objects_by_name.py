@@ -34,6 +34,7 @@ from lazysketch.store.stored_objects import (
     class_of,
     destroy,
 )
+from lazysketch.store.stored_ranges import StoredRanges
 from lazysketch.store.stored_sliding import StoredSliding
 from lazysketch.store.stored_windows import StoredWindows
 
@@ -52,6 +53,7 @@ Object = TypeVar(
     StoredCounters,
     StoredDistinct,
     StoredDistribution,
+    StoredRanges,
     StoredHitters,
     StoredHierarchy,
     StoredWindows,
@@ -176,6 +178,27 @@ class ObjectsByName(PartialIngestion):
         _require(TableSpec, spec)
         made = StoredDistribution._made
         return self._opened(name, lambda origin: _one_table(made, spec, origin))
+
+    def ranges(self, name: str, spec: TableSpec) -> StoredRanges:
+        """Return the counts of ranges of keys of a name: new ones, or those that the store has.
+
+        Guarantee: that of :class:`Ranges`, over all lives of the store.
+
+        Args:
+            name: their name in the store, 1 to 200 characters.
+            spec: their description, of kind ``"ranges"``, such as ``Ranges(...).spec``; the same in
+                every life.
+
+        Returns:
+            Live counts. Their changes are durable when the store commits.
+
+        Raises:
+            ArgumentTypeError: not a name, or not a description.
+            ArgumentValueError: a name that is open already, or another description.
+            StoreError: a store that cannot be read or written.
+        """
+        _require(TableSpec, spec)
+        return self._opened(name, lambda origin: _one_table(StoredRanges._made, spec, origin))
 
     def heavy_hitters(self, name: str, spec: HeavyHittersSpec) -> StoredHitters:
         """Return the heavy hitters of a name: new ones, or those that the store has.

@@ -177,7 +177,7 @@ def _fresh(spec: TableSpec | HeavyHittersSpec, seed: int | None) -> Sketch:
         table = spec.table if seed is None else replace(spec.table, hash_seed=seed)
         return HeavyHitters.from_spec(replace(spec, table=table))
     described = spec if seed is None else replace(spec, hash_seed=seed)
-    if spec.kind in ("distinct", "values"):
+    if spec.kind in ("distinct", "values", "ranges"):
         raise ArgumentValueError(f"spec: expected one of counts of items, got kind {spec.kind!r}")
     if spec.kind == "counters":
         return ContinualCounters.from_spec(described)

@@ -8,6 +8,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.releases.any_release import AnyRelease
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
@@ -19,6 +20,7 @@ from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_distribution import StoredDistribution
 from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
+from lazysketch.store.stored_ranges import StoredRanges
 from lazysketch.store.stored_sliding import StoredSliding
 from lazysketch.store.stored_windows import StoredWindows
 
@@ -27,6 +29,7 @@ __all__ = ["Store"]
 _OF_OTHER_RELEASES = (
     StoredDistinct,
     StoredDistribution,
+    StoredRanges,
     StoredHierarchy,
     StoredWindows,
     StoredSliding,
@@ -139,7 +142,7 @@ class Store(PipelinesByName):
         chosen = checked_name("name", name)
         if chosen not in self._open:
             raise ArgumentValueError(f"name: expected an open object, got {shown(chosen)}")
-        if isinstance(self._open[chosen], StoredDistinct | StoredDistribution):
+        if isinstance(self._open[chosen], StoredDistinct | StoredDistribution | StoredRanges):
             raise ArgumentValueError("name: expected counts of items, got others")
         releases = self._eras.earlier.get(chosen, [])
         most = max(len(tables_of(self._open[chosen])) - 1, 0)
@@ -185,6 +188,25 @@ class Store(PipelinesByName):
         """
         last = self._earlier_of(name, StoredDistribution, "distribution of values")
         return last if isinstance(last, DistributionRelease) else None
+
+    def earlier_ranges(self, name: str) -> RangesRelease | None:
+        """Return what counts of ranges of keys had published last in earlier eras, merged.
+
+        Merge it with their own release: ``live.release().merge(earlier)``.
+
+        Args:
+            name: name of counts of ranges.
+
+        Returns:
+            The sum of their last releases; None if there is no earlier era, or nothing was
+            published in any.
+
+        Raises:
+            ArgumentTypeError: not a name.
+            ArgumentValueError: another object, or one that was not opened yet.
+        """
+        last = self._earlier_of(name, StoredRanges, "count of ranges")
+        return last if isinstance(last, RangesRelease) else None
 
     def _earlier_of(self, name: str, kind: type, wanted: str) -> AnyRelease | None:
         """Return what an object with one table had published in earlier eras."""

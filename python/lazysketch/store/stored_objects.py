@@ -308,6 +308,7 @@ _OTHERS: Final = {
     "counters": "counters; see Store.counters",
     "distinct": "distinct items; see Store.distinct",
     "values": "values; see Store.distribution",
+    "ranges": "ranges of keys; see Store.ranges",
 }
 
 

@@ -291,11 +291,11 @@ fn from_sequence<'py>(
 }
 
 fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<PreparedBatch<'py>> {
-    let Target::Index(width) = target else {
+    let Target::Index(last) = target else {
         return Ok(PreparedBatch::Integers(integers));
     };
     // Copy, then check the entire copy: the array may change in between. A negative integer, cast
-    // to an unsigned one, exceeds any width.
+    // to an unsigned one, exceeds the largest signed one.
     let indices: Vec<u64> = match integers.items()? {
         Items::Signed(items) => memory::collected(items.iter().map(|&item| item.cast_unsigned())),
         Items::Narrow(items) => {
@@ -306,13 +306,18 @@ fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<P
         _ => unreachable!("integers have one of these forms"),
     }
     .map_err(raise)?;
+    let signed = !matches!(integers, Integers::Unsigned(_));
+    let last = if signed {
+        last.min(i64::MAX.cast_unsigned())
+    } else {
+        last
+    };
     if indices
         .iter()
-        .fold(true, |all, &index| all & (index < width))
+        .fold(true, |all, &index| all & (index <= last))
     {
         return Ok(PreparedBatch::Ready(indices));
     }
-    let signed = !matches!(integers, Integers::Unsigned(_));
     let item = |&index: &u64| match signed {
         true => Item::Signed(index.cast_signed()),
         false => Item::Unsigned(index),

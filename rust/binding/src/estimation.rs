@@ -100,7 +100,7 @@ impl ErrorModel {
         let kind = kind_of(kind)?;
         let table = table.as_array();
         let facts = TableErrors {
-            signed: kind == TableKind::CountSketch,
+            signed: kind.is_signed(),
             collisions: !kind.has_indices(),
             depth: table.nrows(),
             table: memory::collected(table.iter().copied()).map_err(raise)?,
@@ -182,7 +182,7 @@ pub(crate) fn how_of(
     estimator: Option<&Choice<'_>>,
     at: Option<&Choice<'_>>,
 ) -> PyResult<How> {
-    let paper = if kind == TableKind::CountSketch {
+    let paper = if kind.is_signed() {
         "median"
     } else {
         "minimum"

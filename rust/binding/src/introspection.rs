@@ -26,7 +26,12 @@ pub(crate) fn kind_of(name: &str) -> PyResult<TableKind> {
         "count-min" => Ok(TableKind::CountMin),
         "count-sketch" => Ok(TableKind::CountSketch),
         "counters" => Ok(TableKind::Counters),
-        other => unknown("kind", "'count-min', 'count-sketch' or 'counters'", other),
+        "ranges" => Ok(TableKind::Ranges),
+        other => unknown(
+            "kind",
+            "'count-min', 'count-sketch', 'counters' or 'ranges'",
+            other,
+        ),
     }
 }
 

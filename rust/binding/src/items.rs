@@ -18,7 +18,7 @@ const EXPECTED: &str = "expected str, bytes, int, datetime, date or UUID";
 pub(crate) enum Target<'a> {
     /// A fingerprint under the sketch's hash seed.
     Fingerprint(&'a Fingerprinter),
-    /// An index below this number of counters.
+    /// An index up to this one.
     Index(u64),
 }
 
@@ -85,7 +85,7 @@ impl Target<'_> {
     pub(crate) fn refuse(&self, got: &str) -> Fault {
         let expected = match self {
             Self::Fingerprint(_) => EXPECTED.to_owned(),
-            Self::Index(width) => format!("expected an integer from 0 to {}", width - 1),
+            Self::Index(last) => format!("expected an integer from 0 to {last}"),
         };
         Fault::new(format!("{expected}, got {got}"))
     }
@@ -99,7 +99,7 @@ impl Target<'_> {
                 Ok(index) => self.item(Item::Unsigned(index)),
                 Err(_) => Err(self.refuse("a negative one")),
             },
-            (Self::Index(width), Item::Unsigned(item)) if item < *width => Ok(item),
+            (Self::Index(last), Item::Unsigned(item)) if item <= *last => Ok(item),
             (Self::Index(_), Item::Unsigned(_) | Item::Wide(_)) => Err(self.refuse("a larger one")),
             (Self::Index(_), Item::Text(_)) => Err(self.refuse("str")),
             (Self::Index(_), Item::Bytes(_)) => Err(self.refuse("bytes")),

@@ -301,7 +301,7 @@ pub(crate) fn bytes_object<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound
 /// Return the conversion target of items of a table of this shape.
 pub(crate) fn target_of<'a>(shape: &Shape, fingerprinter: &'a Fingerprinter) -> Target<'a> {
     match shape.kind {
-        kind if kind.takes_indices() => Target::Index(shape.width.into()),
+        kind if kind.takes_indices() => Target::Index(shape.largest_index()),
         _ => Target::Fingerprint(fingerprinter),
     }
 }

@@ -8,6 +8,7 @@
 use crate::mechanism::value_tree::ValueTree;
 use crate::mechanism::{MOVE_FACTOR, Mechanism, MechanismKind};
 use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
+use crate::table::range_rows::exact_coefficients;
 
 /// Flags that say why something is NOT PRIVATE; empty for a private sketch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -182,6 +183,11 @@ fn table_changes(shape: &Shape, spec: &NoiseSpec) -> u64 {
         (TableKind::Counters, Relation::ZeroOut) => u64::from(spec.max_changes).max(1),
         (TableKind::Counters, Relation::Substitution) => u64::from(spec.max_changes).max(2),
         (_, Relation::ZeroOut) => depth,
+        (TableKind::Ranges, Relation::Substitution) => {
+            let exact = u64::from(exact_coefficients(shape.depth, shape.width));
+            let hashed = planted!("ranges-with-unsigned-halves", 2, 4);
+            2 * (exact + 1) + hashed * (depth - 1 - exact)
+        }
         (TableKind::CountSketch, Relation::Substitution) => 4 * depth,
         (_, Relation::Substitution) => 2 * depth,
     }

@@ -56,6 +56,9 @@ pub enum TableKind {
         /// [`digest_of_edges`] of the bins.
         edges: [u8; 16],
     },
+    /// Keys of `depth` bits: both halves of the domain, and a Haar coefficient for each node of a
+    /// binary tree over the keys ([`crate::table::range_rows`]).
+    Ranges,
 }
 
 impl TableKind {
@@ -67,17 +70,28 @@ impl TableKind {
             Self::Counters => "counters",
             Self::Distinct { .. } => "distinct",
             Self::Values { .. } => "values",
+            Self::Ranges => "ranges",
         }
     }
 
-    /// True for the kinds whose columns are numbered: no item shares a cell with another by chance.
+    /// True for the kinds whose events are numbers and have no names.
     pub fn has_indices(self) -> bool {
         !matches!(self, Self::CountMin | Self::CountSketch)
     }
 
-    /// True where an event is the number of a column.
+    /// True where an event is a number below a bound, and not an item to be hashed.
     pub fn takes_indices(self) -> bool {
-        matches!(self, Self::Counters | Self::Values { .. })
+        matches!(self, Self::Counters | Self::Values { .. } | Self::Ranges)
+    }
+
+    /// True if counts of items can be read: the cells are those of items, and not parts of sums.
+    pub fn has_items(self) -> bool {
+        !matches!(self, Self::Values { .. } | Self::Ranges)
+    }
+
+    /// True if counts can be negative.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::CountSketch | Self::Ranges)
     }
 }
 
@@ -121,6 +135,13 @@ impl Shape {
         if let TableKind::Values { .. } = self.kind {
             check_integer("depth", self.depth.into(), 1)?;
         }
+        if self.kind == TableKind::Ranges && self.width < 2 {
+            return Err(Error::parameter(
+                "width",
+                "an integer from 2 on",
+                self.width,
+            ));
+        }
         self.value_tree()?;
         if self.cells() > LARGEST_CELLS {
             let expected = format!("depth * width of at most {LARGEST_CELLS}");
@@ -154,6 +175,14 @@ impl Shape {
             None => possible,
             Some(tree) => possible / noise.schedule.events_per_step() / tree.largest_change(),
         })
+    }
+
+    /// The largest index of an event, where events are indices: a column, or a key.
+    pub fn largest_index(&self) -> u64 {
+        match self.kind {
+            TableKind::Ranges => u64::MAX >> (u64::BITS - self.depth),
+            _ => u64::from(self.width) - 1,
+        }
     }
 
     /// Number of cells.
@@ -312,7 +341,7 @@ impl NoiseSpec {
         }
         match shape.kind {
             TableKind::Distinct { .. } => self.check_distinct()?,
-            TableKind::Values { .. } => self.check_values()?,
+            TableKind::Values { .. } | TableKind::Ranges => self.check_sums(shape.kind)?,
             _ => {}
         }
         self.schedule.validate()?;
@@ -347,25 +376,29 @@ impl NoiseSpec {
         )
     }
 
-    /// A node sum has bins of all columns, so these must have been pushed together; and what a person
-    /// adds to each bin is not bounded here.
-    fn check_values(&self) -> Result<()> {
+    /// An answer has counts of many columns, so these must have been pushed together; and what a
+    /// person adds to each bin or key is not bounded here.
+    fn check_sums(&self, kind: TableKind) -> Result<()> {
+        let counted = kind.name();
         let together = matches!(
             self.schedule,
             Schedule::Punctual { .. } | Schedule::Batch { .. } | Schedule::Single { .. }
         );
-        let refused = |name, expected: &str| Err(Error::parameter(name, expected, "another"));
+        let refused = |name, expected: &str| {
+            let expected = format!("{expected}, for {counted}");
+            Err(Error::parameter(name, expected, "another"))
+        };
         if !together {
-            return refused("schedule", "Punctual, Batch or Single, for values");
+            return refused("schedule", "Punctual, Batch or Single");
         }
         if self.calibration != Calibration::Analytic {
             return refused("calibration", "'analytic'");
         }
         if self.mechanism == MechanismKind::SquareRoot {
-            return refused("mechanism", "one with exact rounding, for values");
+            return refused("mechanism", "one with exact rounding");
         }
         if self.person_bound.is_some() {
-            return refused("person_bound", "none, for values");
+            return refused("person_bound", "none");
         }
         Ok(())
     }

@@ -66,9 +66,10 @@ fn cells(shape: &Shape, release: &Release, item: u64) -> Vec<(usize, f64)> {
             TableKind::CountSketch => {
                 (hashes.column(row, item), 1 + 2 * hashes.negative(row, item))
             }
-            TableKind::Counters | TableKind::Distinct { .. } | TableKind::Values { .. } => {
-                (item as usize, 1)
-            }
+            TableKind::Counters
+            | TableKind::Distinct { .. }
+            | TableKind::Values { .. }
+            | TableKind::Ranges => (item as usize, 1),
         };
         let value = release.table()[row * shape.width as usize + column];
         (column, (sign * value) as f64)

@@ -85,9 +85,10 @@ impl Model {
                     TableKind::CountSketch => {
                         (hashes.column(row, item), 1 + 2 * hashes.negative(row, item))
                     }
-                    TableKind::Counters | TableKind::Distinct { .. } | TableKind::Values { .. } => {
-                        (item as usize, 1)
-                    }
+                    TableKind::Counters
+                    | TableKind::Distinct { .. }
+                    | TableKind::Values { .. }
+                    | TableKind::Ranges => (item as usize, 1),
                 };
                 let cell = self.cell(row, column);
                 self.pending[cell] += sign * weight as i64;

@@ -25,6 +25,8 @@ def _counts(kind: str) -> typing.Any:
         return ls.ContinualCounters(counters=8, **OPTIONS)
     if kind == "distinct":
         return ls.DistinctCount(hash_seed=1, **OPTIONS)
+    if kind == "ranges":
+        return ls.Ranges(bits=8, width=16, horizon=64, hash_seed=1, **OPTIONS)
     assert kind == "values", f"{kind}: expected a case for each kind, got none"
     return ls.Distribution(bins=ls.Bins.linear(0, 8, number=8), horizon=64, **OPTIONS)
 

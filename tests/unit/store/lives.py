@@ -39,6 +39,10 @@ def values(schedule: Any) -> ls.TableSpec:
     return ls.Distribution(bins=bins, schedule=schedule, **NOISE).spec
 
 
+def ranges(schedule: Any) -> ls.TableSpec:
+    return table("ranges", schedule, depth=6)
+
+
 def hitters(schedule: Any = None, **options: Any) -> ls.HeavyHittersSpec:
     return ls.HeavyHittersSpec.of(
         schedule=schedule or ls.Geometric(),
@@ -105,6 +109,15 @@ KINDS = {
     ),
     "values of batches": Kind(
         lambda store: store.distribution("a", values(ls.Batch(horizon=9_000))), value, batches=True
+    ),
+    "ranges": Kind(
+        lambda store: store.ranges("a", ranges(ls.Punctual(horizon=9_000))),
+        lambda chance: chance.randrange(64),
+    ),
+    "ranges of batches": Kind(
+        lambda store: store.ranges("a", ranges(ls.Batch(horizon=9_000))),
+        lambda chance: chance.randrange(64),
+        batches=True,
     ),
     "heavy hitters": Kind(lambda store: store.heavy_hitters("a", hitters()), text),
     "hitters of batches": Kind(

@@ -50,6 +50,8 @@ def published_before(store: Store, name: str, level: int) -> AnyRelease | None:
         return store.earlier_distinct("a")
     if name.startswith("values"):
         return store.earlier_distribution("a")
+    if name.startswith("ranges"):
+        return store.earlier_ranges("a")
     return store.earlier_release("a", level)
 
 

@@ -32,7 +32,7 @@ def change(kind: Kind, live: Any, chance: Random) -> None:
         live.end_discovery_epoch()
     elif does == 5:
         live.update_rows(items, empty_rows=[0, 2][: len(items)])
-    elif isinstance(live, (ls.DistinctCount, ls.Distribution)):
+    elif isinstance(live, (ls.DistinctCount, ls.Distribution, ls.Ranges)):
         live.update_many(items)
     else:
         live.update_many(items, [1] * len(items) if chance.random() < 0.5 else None)

@@ -150,7 +150,7 @@ fn check_indices(items: Items<'_>, width: u32) -> Result<()> {
 /// Checks what every table of events satisfies: an event adds its weight to one cell of each row.
 fn check_rows(table: &Table, kind: TableKind, bound: u128) -> Result<()> {
     let sums = table.row_sums();
-    let is_signed = kind == TableKind::CountSketch;
+    let is_signed = kind.is_signed();
     if sums.has_negative && !is_signed {
         return refused("counts of at least 0", "a negative one");
     }

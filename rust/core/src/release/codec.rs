@@ -29,6 +29,7 @@ const DISTINCT: u8 = 4;
 /// The kind of a table of values, whose shape says which rows it has and the digest of its edges. The
 /// edges follow the shape of a release.
 const VALUES: u8 = 5;
+const RANGES: u8 = 6;
 const ROWS: [(u8, ValueRows); 2] = [(1, ValueRows::Tree), (2, ValueRows::Haar)];
 /// Fewest bytes of a part: flags, id, step and no noise.
 const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
@@ -193,7 +194,7 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
     }
     let most = match shape.kind {
         TableKind::Distinct { .. } => 1,
-        TableKind::Values { .. } => LARGEST_PARTS,
+        TableKind::Values { .. } | TableKind::Ranges => LARGEST_PARTS,
         _ => usize::MAX, // also exact ones
     };
     let with_noise = || parts.iter().all(|part| part.noise.is_some());
@@ -229,6 +230,7 @@ pub(crate) fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
         TableKind::Counters => 3,
         TableKind::Distinct { .. } => DISTINCT,
         TableKind::Values { .. } => VALUES,
+        TableKind::Ranges => RANGES,
     });
     out.push(HASH_VERSION);
     out.extend(shape.depth.to_le_bytes());
@@ -280,7 +282,8 @@ pub(crate) fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
             rows: ValueRows::Tree,
             edges: [0; 16],
         },
-        other => return malformed(format!("expected kind 1 to 5, got {other}")),
+        RANGES => TableKind::Ranges,
+        other => return malformed(format!("expected kind 1 to 6, got {other}")),
     };
     let version = reader.byte()?;
     if version != HASH_VERSION {

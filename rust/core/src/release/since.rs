@@ -17,7 +17,7 @@ impl Part {
         }
         let counts_items = !matches!(
             shape.kind,
-            TableKind::Distinct { .. } | TableKind::Values { .. }
+            TableKind::Distinct { .. } | TableKind::Values { .. } | TableKind::Ranges
         );
         let noise = self
             .noise

@@ -10,6 +10,7 @@ use crate::table::hash::Fingerprinter;
 use crate::table::ingest::CheckedBatch;
 use crate::table::items::{Items, check_weight, check_weights};
 use crate::table::kernels::{Index, Signed, Unsigned};
+use crate::table::range_rows::RangeRows;
 use crate::{Error, Result, memory};
 
 /// A sketch without noise.
@@ -107,6 +108,7 @@ impl ExactSketch {
         match self.shape.kind {
             TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
             TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
+            TableKind::Ranges => table.add_one(&RangeRows(hashes), item, weight),
             TableKind::Counters | TableKind::Distinct { .. } | TableKind::Values { .. } => {
                 table.add_one(&Index, item, weight);
             }

@@ -299,7 +299,7 @@ impl PrivateSketch {
     /// Cells of bins are not published, only sums of many.
     #[inline]
     pub(super) fn check_reads_items(&self) -> Result<()> {
-        if matches!(self.shape.kind, TableKind::Values { .. }) && !planted!("bins-are-read") {
+        if !self.shape.kind.has_items() && !planted!("bins-are-read") {
             return Err(Error::parameter(
                 "kind",
                 "a table of items, for estimates of items",
@@ -310,8 +310,9 @@ impl PrivateSketch {
     }
 
     pub(super) fn check_index(&self, item: u64) -> Result<()> {
-        if self.shape.kind.takes_indices() && item >= u64::from(self.shape.width) {
-            let expected = format!("an integer from 0 to {}", self.shape.width - 1);
+        let largest = self.shape.largest_index();
+        if self.shape.kind.takes_indices() && item > largest {
+            let expected = format!("an integer from 0 to {largest}");
             return Err(Error::parameter("index", expected, "a larger one"));
         }
         Ok(())

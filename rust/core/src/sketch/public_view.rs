@@ -10,7 +10,7 @@ mod tests;
 use super::cell_noise::number_of;
 use super::private::{PrivateSketch, State};
 use crate::estimation::{ErrorModel, How, TableErrors};
-use crate::parameters::{NoiseSpec, Shape, TableKind};
+use crate::parameters::{NoiseSpec, Shape};
 use crate::schedule::Cursor;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
@@ -55,7 +55,7 @@ impl State {
         let variances = pushes.numbers.map(|push| self.noise.variance(push));
         let variance = |column| spec.sigma * spec.sigma * variances[pushes.group(column)];
         let facts = TableErrors {
-            signed: shape.kind == TableKind::CountSketch,
+            signed: shape.kind.is_signed(),
             collisions: !shape.kind.has_indices(),
             depth: shape.depth as usize,
             table,

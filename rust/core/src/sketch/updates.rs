@@ -8,6 +8,7 @@ use crate::parameters::TableKind;
 use crate::table::ingest::{CheckedBatch, columns_between};
 use crate::table::items::{Items, StepRows, check_signed_weights, check_weight, check_weights};
 use crate::table::kernels::{Bounded, Events, Index, Signed, Unsigned};
+use crate::table::range_rows::RangeRows;
 use crate::{Error, Result, memory};
 
 impl PrivateSketch {
@@ -32,6 +33,7 @@ impl PrivateSketch {
         match self.shape.kind {
             TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
             TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
+            TableKind::Ranges => table.add_one(&RangeRows(hashes), item, weight),
             TableKind::Counters | TableKind::Distinct { .. } | TableKind::Values { .. } => {
                 table.add_one(&Index, item, weight);
             }

@@ -2,6 +2,7 @@
 
 use super::hash::RowHashes;
 use super::kernels::{Index, Locate, Signed, Unsigned};
+use super::range_rows::RangeRows;
 use crate::estimation::{ErrorModel, Row};
 use crate::parameters::{LARGEST_DEPTH, Shape, TableKind};
 
@@ -71,6 +72,7 @@ impl Estimator {
             TableKind::CountMin => Unsigned(&self.hashes).locate(row, item),
             TableKind::CountSketch => Signed(&self.hashes).locate(row, item),
             TableKind::Counters => Index.locate(row, item),
+            TableKind::Ranges => RangeRows(&self.hashes).locate(row, item),
             // Not an item of users: levels and node sums are read as a whole.
             TableKind::Distinct { .. } | TableKind::Values { .. } => {
                 Index.locate(row, item % self.width as u64)

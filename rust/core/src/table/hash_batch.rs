@@ -50,6 +50,15 @@ impl RowHashes {
     }
 }
 
+/// What a row of a table of ranges needs to find the places of keys.
+pub(crate) struct PlacesOfNodes {
+    pub(crate) row: PlacesOfRow,
+    /// Bits of a key below the one that tells the half of its node.
+    pub(crate) below: usize,
+    /// 1, so that the halves of a node have opposite signs.
+    pub(crate) opposite: u64,
+}
+
 widest! {
     /// Writes the fingerprints of signed integers to `out`.
     fn fingerprints_of_signed, fingerprints_of_signed_at(fingerprinter: &Fingerprinter, items: &[i64], out: &mut [u64]) =
@@ -78,6 +87,12 @@ widest! {
     /// As [`places`], but doubled, plus 1 where the sign is -1.
     fn signed_places, signed_places_at(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) =
         signed_places_loop
+}
+
+widest! {
+    /// As [`signed_places`], of the nodes of keys; the sign is that of the half of the node.
+    fn node_places, node_places_at(row: &PlacesOfNodes, keys: &[u64], out: &mut [u32]) =
+        node_places_loop
 }
 
 #[inline(always)]
@@ -119,6 +134,15 @@ fn places_loop(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) {
 fn signed_places_loop(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) {
     for (out, &fingerprint) in out.iter_mut().zip(fingerprints) {
         *out = (place(row, fingerprint) << 1 | row.sign.hash(fingerprint) >> 63) as u32;
+    }
+}
+
+#[inline(always)]
+fn node_places_loop(row: &PlacesOfNodes, keys: &[u64], out: &mut [u32]) {
+    for (out, &key) in out.iter_mut().zip(keys) {
+        let half = key >> row.below;
+        let sign = (row.row.sign.hash(half >> 1) >> 63) ^ (half & row.opposite);
+        *out = (place(&row.row, half >> 1) << 1 | sign) as u32;
     }
 }
 

@@ -15,6 +15,7 @@ use crate::table::items::Items;
 use crate::table::kernels::{
     Bounded, EventWeights, Events, Index, Locate, Signed, SignedBounded, Unsigned,
 };
+use crate::table::range_rows::RangeRows;
 use std::{iter, thread};
 
 /// A batch with fewer events than this per thread is counted in fewer threads.
@@ -177,6 +178,7 @@ impl CheckedBatch<'_> {
         match self.kind {
             TableKind::CountMin => self.send_located(&Unsigned(self.hashes), to),
             TableKind::CountSketch => self.send_located(&Signed(self.hashes), to),
+            TableKind::Ranges => self.send_located(&RangeRows(self.hashes), to),
             TableKind::Counters | TableKind::Distinct { .. } | TableKind::Values { .. } => {
                 self.send_located(&Index, to);
             }

@@ -13,6 +13,7 @@ pub mod item_list;
 pub mod items;
 pub(crate) mod kernels;
 mod pushes;
+pub(crate) mod range_rows;
 pub mod seen_bits;
 
 use crate::saved_state::{StateReader, StateWriter, refused};

@@ -4,7 +4,7 @@
 use super::*;
 use crate::key::{Identity, MasterKey, SketchId};
 use crate::mechanism::MechanismKind;
-use crate::parameters::{Calibration, Relation};
+use crate::parameters::{Calibration, Relation, TableKind};
 use crate::schedule::Schedule;
 
 const WIDTH: u32 = 64;

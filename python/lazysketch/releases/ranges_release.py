@@ -1,0 +1,237 @@
+"""Releases of ranges of keys: halves and Haar coefficients, and what follows from them."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypedDict, cast
+
+from lazysketch import _native
+from lazysketch.arguments import checked_integer
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.estimation.intervals import Interval, checked_confidence
+from lazysketch.estimation.key_ranges import KeyRanges
+from lazysketch.releases.release_without_items import ReleaseWithoutItems
+from lazysketch.releases.rows import as_number
+
+if TYPE_CHECKING:
+    from lazysketch.releases.release_of_kind import ReleaseOfKind
+
+__all__ = ["RangeRow", "RangesRelease"]
+
+_IPV4_BITS: Final = 32
+_SHOWN_BITS: Final = 4  # the ranges that are shown unless others are asked for: these first bits
+
+
+class RangeRow(TypedDict):
+    """A range of keys: its estimate, and an interval rounded outwards to whole counts."""
+
+    range: str
+    estimate: float
+    low: float
+    high: float
+
+
+class RangesRelease(ReleaseWithoutItems):
+    """The public state of a :class:`lazysketch.Ranges` at one step.
+
+    Guarantee: it holds no secret; everything computed from it has the (epsilon, delta) of the
+    counts. Every answer has an interval that covers the true number with about its confidence, for
+    keys and questions that do not depend on the noise or on the hash seed.
+
+    Source: docs/ranges.md; docs/release-format.md for the bytes.
+
+    Example:
+        >>> import lazysketch as ls
+        >>> clients = ls.Ranges(bits=32, epsilon=1.0, delta=1e-6, horizon=50_000)
+        >>> clients.update_many([10 * 2**24 + number for number in range(20_000)])
+        >>> release = clients.release()
+        >>> found = release.prefix("10.0.0.0/8", confidence=1 - 1e-6)
+        >>> found.low <= 20_000 <= found.high
+        True
+        >>> other = ls.RangesRelease.from_bytes(release.to_bytes())
+        >>> other.count_between(0, 2**30) == release.count_between(0, 2**30)
+        True
+    """
+
+    _KIND = "ranges"
+
+    def merge(self, *others: RangesRelease) -> RangesRelease:
+        """Return the sum of releases of different counts with the same hash seed and size.
+
+        Guarantee: ``parts`` keeps the noise and the steps of every part; NOT PRIVATE is inherited.
+        For a person who occurs in several streams the parts compose as sqrt(sum of mu^2).
+
+        Args:
+            others: releases with the same bits, width and hash seed.
+
+        Returns:
+            The merged release.
+
+        Raises:
+            ArgumentTypeError: something that is not such a release.
+            MergeError: another size or hash seed, or counts that occur twice.
+        """
+        for other in others:
+            if not isinstance(other, RangesRelease):
+                found = type(other).__name__
+                raise ArgumentTypeError(f"others: expected releases of ranges, got {found}")
+        return RangesRelease(_native.Release.merge([one._native for one in (self, *others)]))
+
+    def count_between(self, low: int, high: int, *, confidence: float = 0.95) -> Interval:
+        """Return the number of keys from one key up to below another.
+
+        Guarantee: the interval covers the true number with about ``confidence``: noise is normal in
+        good approximation, and what collides in a row is distributed like its other cells.
+
+        Args:
+            low: 0 or more.
+            high: from ``low`` on, at most 2^bits.
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in events.
+
+        Raises:
+            ArgumentTypeError: not an integer, or a confidence that is not a number.
+            ArgumentValueError: outside its range.
+
+        Source: docs/theory.md, "Ranges of keys".
+        """
+        first, last = self._checked(low, high)
+        level = checked_confidence(confidence)
+        estimate, least, most = self._keys.between(first, last, miss=1.0 - level)
+        return Interval(estimate=estimate, low=least, high=most, confidence=level, at="now")
+
+    def prefix(self, network: str, *, confidence: float = 0.95) -> Interval:
+        """Return the number of keys in a network of IPv4 addresses.
+
+        Guarantee: as :meth:`count_between`.
+
+        Args:
+            network: such as ``"10.0.0.0/8"``; an address is a network of one.
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in events.
+
+        Raises:
+            ArgumentTypeError: not a str, or a confidence that is not a number.
+            ArgumentValueError: not a network, keys of other than 32 bits, or a confidence outside
+                its range.
+        """
+        if not isinstance(network, str):
+            raise ArgumentTypeError(f"network: expected a str, got {type(network).__name__}")
+        return self.count_between(*self._range_of(network), confidence=confidence)
+
+    def total(self, *, confidence: float = 0.95) -> Interval:
+        """Return the number of all keys.
+
+        Guarantee: as :meth:`count_between`; without collisions.
+
+        Args:
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in events.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+        """
+        return self.count_between(0, 1 << self.bits, confidence=confidence)
+
+    def standard_error(self, low: int, high: int) -> float:
+        """Return the standard deviation of the estimate of a range, from noise and collisions.
+
+        Args:
+            low: 0 or more.
+            high: from ``low`` on, at most 2^bits.
+
+        Returns:
+            The deviation, in events.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: outside its range.
+        """
+        return self._keys.deviation(*self._checked(low, high))
+
+    @property
+    def bits(self) -> int:
+        """Bits of a key."""
+        return self.depth
+
+    def _checked(self, low: object, high: object) -> tuple[int, int]:
+        end = 1 << self.bits
+        first = checked_integer("low", low, least=0, most=end)
+        return first, checked_integer("high", high, least=first, most=end)
+
+    def _range_of(self, network: str) -> tuple[int, int]:
+        if self.bits != _IPV4_BITS:
+            raise ArgumentValueError(f"network: expected keys of 32 bits, got {self.bits} bits")
+        try:
+            found = ipaddress.IPv4Network(network)
+        except ValueError:
+            raise ArgumentValueError(
+                "network: expected one such as '10.0.0.0/8', got another text"
+            ) from None
+        first = int(found.network_address)
+        return first, first + found.num_addresses
+
+    def _rows(self, questions: Sequence[str], *, confidence: float) -> list[RangeRow]:
+        shown = min(self.bits, _SHOWN_BITS)
+        size = 1 << (self.bits - shown)
+        parts = [f"{at * size}-{(at + 1) * size}" for at in range(1 << shown)]
+        rows: list[RangeRow] = []
+        for text in questions or parts:
+            found = self.count_between(*self._asked(text), confidence=confidence)
+            rows.append(
+                {
+                    "range": text,
+                    "estimate": as_number(round(found.estimate, 1)),
+                    "low": math.floor(found.low),
+                    "high": math.ceil(found.high),
+                }
+            )
+        return rows
+
+    def _asked(self, text: str) -> tuple[int, int]:
+        """Return the range of a question: a network, or two keys with a dash between them."""
+        low, dash, high = text.partition("-")
+        if dash and low.isdecimal() and high.isdecimal():
+            return int(low), int(high)
+        return self._range_of(text)
+
+    def _merged(self, others: Sequence[ReleaseOfKind]) -> RangesRelease:
+        return self.merge(*cast("Sequence[RangesRelease]", others))
+
+    @cached_property
+    def _keys(self) -> KeyRanges:
+        # All columns were pushed together. The rounding to integers adds a variance of 1/12.
+        rounding = len(self._parts) / 12.0
+        return KeyRanges(
+            table=self._table,
+            locate=self._native.cells,
+            noise_variance=float(self._noise_variance[0]) + rounding,
+            most=self._most,
+        )
+
+    @property
+    def _most(self) -> float:
+        """The number of steps, if each has at most one event."""
+        one_each = all(
+            part.schedule is not None and part.schedule.name != "batch" for part in self._parts
+        )
+        return float(self.step) if one_each else math.inf
+
+    def __repr__(self) -> str:
+        made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
+        made += ", finished" if self.finished else ""
+        text = f"<RangesRelease of {self.bits} bits x {self.width:,}, {made}"
+        if not self.private:
+            return f"{text}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"
+        one = len(self._parts) == 1
+        return f"{text}, {self.privacy}>" if one else f"{text}, each with its own guarantee>"

@@ -1,0 +1,109 @@
+"""The description of counts of ranges of keys, from the arguments of their users."""
+
+from __future__ import annotations
+
+from typing import Final, TypedDict
+
+from lazysketch.arguments import checked_integer
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.privacy.relations import Relation
+from lazysketch.specification.mechanisms import MechanismName
+from lazysketch.specification.schedules import Punctual, Schedule
+from lazysketch.specification.sizing import LARGEST_WIDTH
+from lazysketch.specification.table_spec import TableSpec
+
+__all__ = ["RangesOptions", "ranges_spec"]
+
+_WIDTH: Final = 4096
+_MOST_BITS: Final = 64
+
+
+class _Required(TypedDict):
+    epsilon: float
+    delta: float
+
+
+class RangesOptions(_Required, total=False):
+    """Keyword arguments of counts of ranges of keys.
+
+    Args:
+        epsilon: privacy parameter, above 0 and at most 100; no default.
+        delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people; no
+            default.
+        bits: bits of a key, 1 to 64; keys are integers from 0 to 2^bits - 1. Fewer bits need less
+            noise.
+        width: columns, 2 to 2^24; memory is ``bits * width`` cells. Nodes of the tree down to depth
+            log2(width) have no collisions.
+        relation: ``"substitution"`` or ``"zero-out"``, with less noise.
+        horizon: number of steps, or None for any number; with a horizon there is less noise.
+        schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
+            step, which costs nothing but noise. With batches there is least noise.
+        mechanism: ``"tree"`` for the least noise over steps, ``"tree-log"``, ``"tree-deep"``,
+            ``"haar"`` or ``"binary"``.
+        max_events_per_user: events of one person that are protected together, 1 to 2^20.
+        hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
+    """
+
+    bits: int
+    width: int
+    relation: Relation
+    horizon: int | None
+    schedule: Schedule | None
+    mechanism: MechanismName
+    max_events_per_user: int
+    hash_seed: int | None
+
+
+def ranges_spec(
+    *,
+    epsilon: float,
+    delta: float,
+    bits: int = 32,
+    width: int = _WIDTH,
+    relation: Relation = "substitution",
+    horizon: int | None = None,
+    schedule: Schedule | None = None,
+    mechanism: MechanismName = "tree",
+    max_events_per_user: int = 1,
+    hash_seed: int | None = None,
+) -> TableSpec:
+    """Return the description of counts of ranges of keys.
+
+    Args:
+        epsilon: privacy parameter, like all others as in :class:`RangesOptions`.
+        delta: privacy parameter.
+        bits: bits of a key.
+        width: columns.
+        relation: neighbouring streams.
+        horizon: number of steps, or None.
+        schedule: when the counts are published.
+        mechanism: short name of the mechanism over steps.
+        max_events_per_user: events protected together.
+        hash_seed: public seed.
+
+    Returns:
+        A description of kind ``"ranges"``.
+
+    Raises:
+        ArgumentTypeError: a wrong type, or a horizon and a schedule.
+        ArgumentValueError: a value outside its range.
+
+    Example:
+        >>> spec = ranges_spec(bits=16, width=256, epsilon=1.0, delta=1e-6, horizon=512)
+        >>> spec.depth, spec.width, spec.chosen_mechanism.name
+        (16, 256, 'tree')
+    """
+    if schedule is not None and horizon is not None:
+        raise ArgumentTypeError("horizon: expected none with a schedule, which has its own")
+    return TableSpec(
+        kind="ranges",
+        depth=checked_integer("bits", bits, most=_MOST_BITS),
+        width=checked_integer("width", width, least=2, most=LARGEST_WIDTH),
+        schedule=Punctual(horizon=horizon) if schedule is None else schedule,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        mechanism=mechanism,
+        max_events_per_user=max_events_per_user,
+        hash_seed=hash_seed,
+    )

@@ -1,0 +1,94 @@
+"""Ranges of keys from halves and coefficients: exact without noise, and unbiased with it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from lazysketch.estimation.key_ranges import KeyRanges
+from lazysketch.estimation.symmetric_sums import SymmetricError, half_width_of_sum
+
+BITS = 5
+
+
+def located(key: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+    """Return the cells of a key where every node has a column."""
+    halves = [key >> (BITS - 1 - row) for row in range(BITS)]
+    columns = [halves[0], *(half >> 1 for half in halves[1:])]
+    flipped = [False, *(bool(half & 1) for half in halves[1:])]
+    return np.array(columns, dtype=np.uint32), np.array(flipped)
+
+
+def exact(keys: npt.NDArray[np.int64], width: int = 16) -> KeyRanges:
+    table = np.zeros((BITS, width), dtype=np.int64)
+    for key in keys.tolist():
+        columns, flipped = located(key)
+        np.add.at(table, (np.arange(BITS), columns), 1 - 2 * flipped.astype(np.int64))
+    return KeyRanges(table=table, locate=located, noise_variance=1.0)
+
+
+def test_every_range_is_exact_without_noise() -> None:
+    keys = np.random.default_rng(3).integers(0, 1 << BITS, 200)
+    counts = exact(keys)
+    for low, high in itertools.combinations_with_replacement(range((1 << BITS) + 1), 2):
+        true = int(((keys >= low) & (keys < high)).sum())
+        assert counts.between(low, high, miss=0.05)[0] == pytest.approx(true, abs=1e-9)
+
+
+def test_a_range_has_few_cells_and_the_deviation_of_its_weights() -> None:
+    counts = exact(np.arange(1 << BITS))
+    for low, high in itertools.combinations(range((1 << BITS) + 1), 2):
+        factors = counts.factors(low, high)
+        assert len(factors) <= 2 * BITS
+        square = math.fsum(factor**2 for factor in factors.values())
+        assert counts.deviation(low, high) == pytest.approx(math.sqrt(square))
+        # Two ends: each at most 1/2 of a coefficient per row, and the halves.
+        assert square <= 2 + BITS / 2
+    assert counts.factors(0, 1 << BITS) == {(0, 0): 1.0, (0, 1): 1.0}
+    assert counts.between(7, 7, miss=0.05) == (0.0, 0.0, 0.0)
+
+
+def test_the_mean_square_of_a_prefix_is_a_twelfth_per_row() -> None:
+    """The prediction of docs/ranges.md: (bits - 1) / 12 + 8/9."""
+    bits = 12
+
+    def in_columns(key: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+        halves = [key >> (bits - 1 - row) for row in range(bits)]
+        columns = [halves[0], *(half >> 1 for half in halves[1:])]
+        return np.array(columns, np.uint32), np.array([False, *(h & 1 for h in halves[1:])], bool)
+
+    table = np.zeros((bits, 1 << bits), dtype=np.int64)
+    counts = KeyRanges(table=table, locate=in_columns, noise_variance=1.0)
+    squares = [counts.deviation(0, key) ** 2 for key in range(1, 1 << bits)]
+    assert np.mean(squares) == pytest.approx((bits - 1) / 12 + 8 / 9, rel=0.001)
+
+
+def test_normal_errors_have_normal_ends() -> None:
+    for miss, deviations in [(0.3173105, 1.0), (0.05, 1.959964), (1e-6, 4.891638)]:
+        found = half_width_of_sum([], normal_variance=4.0, miss=miss)
+        assert found == pytest.approx(2.0 * deviations, abs=4e-3)
+
+
+@pytest.mark.parametrize("miss", [0.2, 0.05, 0.01])
+@pytest.mark.parametrize("heavy", [0, 3, 40])
+def test_ends_are_those_of_simulated_sums(heavy: int, miss: float) -> None:
+    """Cells with noise and some heavy others, in 20 rows: 400,000 sums exceed it as often."""
+    chance = np.random.default_rng(11)
+    noise, rows, width = 30.0, 20, 256
+    cells = chance.normal(0.0, noise, (rows, width))
+    cells[:, :heavy] += chance.pareto(1.5, (rows, heavy)) * 300
+    factors = chance.uniform(0.05, 0.5, rows)
+    errors = [
+        (factor, SymmetricError.among(row)) for factor, row in zip(factors, cells, strict=True)
+    ]
+    found = half_width_of_sum(errors, normal_variance=noise**2, miss=miss)
+    sums = chance.normal(0.0, noise, 400_000)
+    for factor, row in zip(factors, cells, strict=True):
+        sign = chance.choice([-1.0, 1.0], len(sums))
+        sums += factor * sign * row[chance.integers(0, width, len(sums))]
+    true = float(np.quantile(np.abs(sums), 1.0 - miss))
+    assert 0.97 * true <= found <= 1.04 * true

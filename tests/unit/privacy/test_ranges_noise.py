@@ -1,0 +1,108 @@
+"""Noise of ranges of keys: docs/theory.md, Theorem 26.
+
+Rows over time are read as constants; the table is computed here by definition.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import lazysketch as ls
+from lazysketch.audit.strategy import strategy
+from lazysketch.privacy.relations import Relation
+from lazysketch.specification.mechanisms import MechanismName
+from lazysketch.specification.ranges import ranges_sensitivity2
+
+Integers = npt.NDArray[np.int64]
+BITS, WIDTH, STEPS, EMPTY = 3, 2, 4, -1
+KEYS = range(1 << BITS)
+# All streams with events in the first or in the second half of the steps.
+PAIRS = list(itertools.product([EMPTY, *KEYS], repeat=2))
+STREAMS = [(*pair, EMPTY, EMPTY) for pair in PAIRS] + [(EMPTY, EMPTY, *pair) for pair in PAIRS]
+# The column and the sign of each of the four nodes of the last row, the only one that is hashed.
+PLACES = list(itertools.product([0, 1], [1, -1]))
+FUNCTIONS = list(itertools.product(PLACES, repeat=4))
+
+
+def spec(relation: Relation, mechanism: MechanismName = "haar") -> ls.TableSpec:
+    return ls.TableSpec(
+        kind="ranges",
+        depth=BITS,
+        width=WIDTH,
+        schedule=ls.Punctual(horizon=STEPS),
+        epsilon=1.0,
+        delta=1e-6,
+        relation=relation,
+        mechanism=mechanism,
+    )
+
+
+def added_to_cells(function: Sequence[tuple[int, int]]) -> Integers:
+    """Return what an event of each key adds to the table, shape (keys, cells)."""
+    added = np.zeros((len(KEYS), BITS, WIDTH), dtype=np.int64)
+    for key in KEYS:
+        half, quarter, last = key >> 2 & 1, key >> 1 & 1, key & 1
+        column, sign = function[key >> 1]
+        added[key, 0, half] = 1
+        added[key, 1, half] = 1 - 2 * quarter
+        added[key, 2, column] = sign * (1 - 2 * last)
+    return added.reshape(len(KEYS), BITS * WIDTH)
+
+
+@pytest.mark.parametrize("mechanism", ["haar", "tree"])
+@pytest.mark.parametrize("relation", ["zero-out", "substitution"])
+def test_no_event_moves_the_queries_further_than_calibrated(
+    relation: Relation, mechanism: MechanismName
+) -> None:
+    """All streams with two events, their neighbours, all functions; the bound is attained."""
+    noise = spec(relation, mechanism).noise
+    over_time = strategy(mechanism, STEPS)
+    shifts = np.array([over_time.shift(leaf) for leaf in range(1, STEPS + 1)], dtype=np.int64)
+    largest = 0
+    for function in FUNCTIONS[:: 1 if mechanism == "haar" else 16]:
+        added = np.vstack([added_to_cells(function), np.zeros((1, BITS * WIDTH), dtype=np.int64)])
+        queries = {stream: added[list(stream)].T @ shifts for stream in STREAMS}
+        for stream, step in itertools.product(STREAMS, range(STEPS)):
+            for other in [EMPTY] if relation == "zero-out" else [EMPTY, *KEYS]:
+                neighbour = (*stream[:step], other, *stream[step + 1 :])
+                if neighbour in queries:
+                    moved = queries[stream] - queries[neighbour]
+                    largest = max(largest, int(np.vdot(moved, moved)))
+    assert largest <= noise.l2_sensitivity**2 <= largest * (1 + 1e-15)
+
+
+def test_the_sensitivity_over_sizes() -> None:
+    """Two per row with a column for each node, four for each other one, or one per row."""
+    for bits, width in [(1, 2), (8, 2), (8, 256), (16, 1_000), (32, 4_096), (64, 65_536)]:
+        exact = sum(2**row <= width for row in range(1, bits))
+        assert ranges_sensitivity2(bits, width, "zero-out") == bits
+        expected = 2 + 2 * exact + 4 * (bits - 1 - exact)
+        assert ranges_sensitivity2(bits, width, "substitution") == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schedule": ls.Geometric()}, "schedule: expected Punctual, Batch or Single for ranges"),
+        ({"width": 1}, "width: expected 2 or more for ranges, got 1"),
+        ({"calibration": "classical", "epsilon": 0.5}, "calibration: expected 'analytic'"),
+        ({"bits": 64}, "bits: expected 0 for 'ranges'"),
+        ({"edges": (1.0,)}, "edges: expected none for 'ranges', got some"),
+    ],
+)
+def test_what_the_proof_does_not_cover_is_refused(change: dict[str, object], message: str) -> None:
+    options: dict[str, object] = {
+        "kind": "ranges",
+        "depth": 8,
+        "width": 16,
+        "schedule": ls.Punctual(horizon=64),
+        "epsilon": 1.0,
+        "delta": 1e-6,
+    }
+    with pytest.raises(ls.LazySketchError, match=message):
+        ls.TableSpec(**{**options, **change})  # type: ignore[arg-type]
