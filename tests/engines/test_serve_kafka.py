@@ -173,6 +173,42 @@ def test_each_message_counts_once_through_kills(broker: FailingBroker, folder: P
     check_counts(folder, settings, numbers | {"a": number - numbers["b"]})
 
 
+def test_distinct_items_of_a_topic_count_once_through_a_kill(
+    broker: FailingBroker, folder: Path
+) -> None:
+    """Items come again in other messages, and after a kill; 20,000 are different."""
+    number = 200
+    values = [
+        "".join(f"user {place}\n" for place in range(100 * at, 100 * at + 200)).encode()
+        for at in range(number)
+    ]
+    configure = partial(configured, folder, broker.address, "users", more='format = "lines"')
+
+    def distinct(*, group: str) -> Path:
+        settings = configure(group=group)
+        written = settings.read_text().replace("share = 0.1\nwidth = 64", 'kind = "distinct"')
+        settings.write_text(written.replace('"366d"\nslices = 1', '"1min"\nslices = 60'))
+        return settings
+
+    broker.send("users", values[: number // 2])
+    service = Serving(folder, "--settings", str(distinct(group="first")))
+    wait_for(partial(has_counted, service))
+    service.process.kill()
+    service.process.wait(60)
+    with stored(folder) as store:
+        durable = sum(offsets(store, "users"))
+    broker.send("users", values[number // 2 :])
+    settings = distinct(group="last")
+    with serving(folder, settings) as service:
+        wait_for(lambda: metric(service, "lazysketch_kafka_messages_total") >= number - durable)
+        time.sleep(2.5)  # two slices
+    stream = read_settings(settings).streams[0]
+    with stored(folder) as store:
+        assert sum(offsets(store, "users")) == number
+        estimate = store.distinct("pages", stream.distinct).estimate()
+    assert abs(estimate - 100 * (number + 1)) < 1_000
+
+
 def test_what_cannot_be_read_is_reported_by_place(broker: FailingBroker, folder: Path) -> None:
     """Of it nothing counts; a message without a value is skipped; no log has a content."""
     good = [(json.dumps({"item": "a"}) + "\n").encode() * ROWS] * 12
