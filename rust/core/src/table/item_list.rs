@@ -7,6 +7,8 @@ mod encoding;
 mod integers;
 mod limits;
 #[cfg(test)]
+mod push_tests;
+#[cfg(test)]
 mod tests;
 mod text_list;
 
