@@ -29,6 +29,9 @@ class ReleaseOfKind(SavedRelease, TableFacts):
         """What a reader is told of its kind."""
         return KINDS[self.kind]
 
+    def _check_parts(self) -> None:
+        _ = self._parts  # described here, and kept
+
     @property
     def _shape(self) -> str:
         """The kind and the size of the table, in words."""

@@ -82,17 +82,23 @@ class SavedRelease:
     def _of_file(cls, native: _native.Release, names: Iterable[Item]) -> Self:
         """Return a release of decoded bytes, which may come from anywhere."""
         try:
-            return cls._made(native, names)
+            made = cls._made(native, names)
+            made._check_parts()
         except ReleaseFormatError:
             raise
         except LazySketchError as disagreement:
             # Well-formed, but its noise is too small for the stated guarantee.
             raise ReleaseFormatError(f"release: {disagreement}") from None
+        return made
 
     @classmethod
     @abstractmethod
     def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
         """Wrap a release of the core with its names."""
+
+    @abstractmethod
+    def _check_parts(self) -> None:
+        """Raise if the noise of a part does not give the guarantee that it states."""
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the release to a file atomically; an existing release is replaced.

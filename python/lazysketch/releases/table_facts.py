@@ -37,7 +37,15 @@ class TableFacts:
             )
         self._native = native
         self._last_list: tuple[Cells, PeeledTable] | None = None
-        self._parts = parts_of(native)
+
+    @cached_property
+    def _parts(self) -> tuple[ReleasePart, ...]:
+        """The parts, described when they are first asked for.
+
+        Who merges many releases one by one asks only for those of the last sum: describing those
+        of all sums before it would take time that grows with the square of their number.
+        """
+        return parts_of(self._native)
 
     @property
     def table(self) -> npt.NDArray[np.int64]:

@@ -55,7 +55,7 @@ def test_the_help_loads_no_verb(arguments: list[str]) -> None:
     assert not any(name.startswith("lazysketch.cli.commands.") for name in modules)
 
 
-@pytest.mark.parametrize("verb", ["audit", "estimate", "top"])
+@pytest.mark.parametrize("verb", ["audit", "demo", "estimate", "plan", "serve", "top"])
 def test_the_help_of_a_verb_loads_no_run(verb: str) -> None:
     modules = run(verb, "--help")
     assert f"lazysketch.cli.commands.{verb}" in modules

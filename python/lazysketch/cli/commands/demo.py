@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import click
-import numpy as np
 
 from lazysketch.cli.options import (
     gathered,
@@ -25,16 +24,13 @@ from lazysketch.cli.options import (
     sketch_options,
 )
 from lazysketch.cli.run.signals import end_as_ctrl_c
-from lazysketch.cli.run.targets import ListedItems
 from lazysketch.cli.settings import SketchSettings
-from lazysketch.cli.view.live import Reading, live
 from lazysketch.cli.view.output import Report, write
-from lazysketch.cli.view.report import heaviest, report
-from lazysketch.heavy_hitters.default_width import NARROWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy import int64, intp
     from numpy.typing import NDArray
 
     from lazysketch import Release
@@ -67,13 +63,17 @@ class Traffic:
     @cached_property
     def items(self) -> list[str]:
         """All possible items, the most frequent first: public by construction."""
+        import numpy as np  # late, as all that only a run needs
+
         numbers = ((np.arange(1, ITEMS + 1) * _SCATTER) % ITEMS).tolist()
         if self.field == "host":
             return [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in numbers]
         return [f"/{_SECTIONS[n & 7]}/{n:05x}" for n in numbers]
 
-    def blocks(self) -> Iterator[NDArray[np.intp]]:
+    def blocks(self) -> Iterator[NDArray[intp]]:
         """Yield the events as positions in ``items``."""
+        import numpy as np
+
         weights = np.arange(1, ITEMS + 1, dtype=np.float64) ** -SKEW
         cumulated = np.cumsum(weights)
         generator = np.random.default_rng(self.seed)
@@ -118,6 +118,11 @@ def demo(*, traffic: Traffic, rows_shown: int, output: str, sketch: SketchSettin
     Example:
       lazysketch demo --field host --epsilon 0.5
     """
+    from lazysketch.cli.run.targets import ListedItems
+    from lazysketch.cli.view.live import Reading, live
+    from lazysketch.cli.view.report import heaviest
+    from lazysketch.heavy_hitters.default_width import NARROWEST
+
     if sketch.width is None:
         sketch = dataclasses.replace(sketch, width=NARROWEST)
     with sketch.create() as counter:
@@ -142,8 +147,10 @@ def demo(*, traffic: Traffic, rows_shown: int, output: str, sketch: SketchSettin
     write(_report(release, rows(release), traffic, true=true, seconds=seconds), output=output)
 
 
-def _feed(sketch: PrivateSketch, traffic: Traffic) -> tuple[NDArray[np.int64], float]:
+def _feed(sketch: PrivateSketch, traffic: Traffic) -> tuple[NDArray[int64], float]:
     """Return the true counts, and the seconds that the sketch took."""
+    import numpy as np
+
     true = np.zeros(ITEMS, dtype=np.int64)
     seconds = 0.0
     names = traffic.items
@@ -161,9 +168,13 @@ def _report(
     rows: list[ItemRow],
     traffic: Traffic,
     *,
-    true: NDArray[np.int64],
+    true: NDArray[int64],
     seconds: float,
 ) -> Report:
+    import numpy as np
+
+    from lazysketch.cli.view.report import report
+
     mean_error = _add_truth(rows, dict(zip(traffic.items, true.tolist(), strict=True)))
     true_top = np.argsort(-true, kind="stable")[: len(rows)]
     found = {traffic.items[i] for i in true_top} & {row["item"] for row in rows}

@@ -23,8 +23,6 @@ from lazysketch.cli.run.statistic_plans import (
 from lazysketch.cli.settings import KINDS, InputSettings, PrivacySettings
 from lazysketch.cli.view.output import Report, write
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.planning import plan as make_plan
-from lazysketch.planning.reads import checked_reads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +61,8 @@ class GoalSettings:
 
 def _reads(_context: click.Context, _option: click.Parameter, text: str) -> Reads:
     """Return when the sketch is read; a number may be written as in other options."""
+    from lazysketch.planning.reads import checked_reads  # late, as all that only a run needs
+
     if text in ("continually", "end"):
         return checked_reads(text)
     return checked_reads(int(STEPS.convert(text, None, None)))
@@ -280,6 +280,8 @@ def _planned(
     *,
     reading: InputSettings,
 ) -> Plan:
+    from lazysketch.planning import plan as make_plan
+
     lengths = (stream.steps, stream.events_per_second, stream.duration, stream.horizon)
     if lengths == (None,) * len(lengths):
         raise ArgumentTypeError(

@@ -14,7 +14,6 @@ from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import state_place
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.replicas import check_publications, serve_replica
-from lazysketch.cli.run.state_keys import key_for, opened
 from lazysketch.cli.view.output import put, tell
 from lazysketch.errors import ArgumentTypeError, MissingPackageError
 
@@ -218,6 +217,7 @@ def _run(
     new_era: bool,
     charging: Charging,
 ) -> None:
+    from lazysketch.cli.run.state_keys import key_for, opened  # late, as all that only a run needs
     from lazysketch.service.definitions import check_streams, streams_to_open
     from lazysketch.service.host import Host
     from lazysketch.service.logs import log_as_json

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from lazysketch import Bins, plan_distinct, plan_distribution
 from lazysketch.cli.view.output import Report
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.specification.schedules import Single
-from lazysketch.specification.value_tree import MOST_BINS
 
 if TYPE_CHECKING:
     from lazysketch.cli.settings import PrivacySettings
@@ -86,6 +83,9 @@ def plan_of_distinct(
         ArgumentTypeError: No number of items, or both an error and a memory.
         ArgumentValueError: A target that no count reaches.
     """
+    from lazysketch import plan_distinct  # late: the help of the verb needs no plan
+    from lazysketch.specification.schedules import Single
+
     if items is None:
         raise ArgumentTypeError("--distinct: expected the number of distinct items, got none")
     at_end = _at_end(reads)
@@ -147,6 +147,10 @@ def plan_of_values(
     Raises:
         ArgumentValueError: A value outside its range.
     """
+    from lazysketch import Bins, plan_distribution
+    from lazysketch.specification.schedules import Single
+    from lazysketch.specification.value_tree import MOST_BINS
+
     if not _FEWEST_BINS <= bins <= MOST_BINS:
         raise ArgumentValueError(
             f"bins: expected an integer from {_FEWEST_BINS} to {MOST_BINS:,}, got {bins:,}"
