@@ -216,8 +216,7 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="A merged release lists the first of its parts only.",
         caught_by="tests/unit/releases/test_release.py::test_merging_adds[CountMin]",
         patch=edited(
-            "lazysketch.releases.public_table:PublicTable.__init__",
-            ("parts_of(native)", "parts_of(native)[:1]"),
+            "lazysketch.releases.parts:parts_of", ("in release.parts)", "in release.parts[:1])")
         ),
     ),
     PlantedBug(

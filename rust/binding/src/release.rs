@@ -89,12 +89,12 @@ impl Release {
         names: Option<&Bound<'py, PyList>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let Some(names) = names else {
-            return bytes_object(py, &codec::encode(&self.inner).map_err(raise)?);
+            let bytes = py.detach(|| codec::encode(&self.inner)).map_err(raise)?;
+            return bytes_object(py, &bytes);
         };
         let names = copies_of(names)?;
-        let bytes = codec::encode_with_names(&self.inner, &names.collected().map_err(raise)?)
-            .map_err(raise)?;
-        bytes_object(py, &bytes)
+        let encoded = || codec::encode_with_names(&self.inner, &names.collected()?);
+        bytes_object(py, &py.detach(encoded).map_err(raise)?)
     }
 
     #[staticmethod]
