@@ -58,6 +58,8 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     from lazysketch.releases.periodic import PeriodicSaves
     from lazysketch.releases.ranges_release import RangesRelease
     from lazysketch.releases.release import Release, ReleasePart
+    from lazysketch.releases.sums_queries import ItemSum
+    from lazysketch.releases.sums_release import SumsRelease
     from lazysketch.sketches.counters import ContinualCounters
     from lazysketch.sketches.distinct_count import DistinctCount
     from lazysketch.sketches.distribution import Distribution
@@ -77,8 +79,6 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import NO_ANCHOR, ReleasesOnly, Store, open_store
     from lazysketch.sums.sums import Sums
-    from lazysketch.sums.sums_queries import ItemSum
-    from lazysketch.sums.sums_release import SumsRelease
     from lazysketch.sums.sums_spec import SumsSpec
     from lazysketch.windows import (
         Alert,
@@ -213,7 +213,7 @@ _MODULES: Final = {
     "HierarchyNodes": "lazysketch.heavy_hitters",
     "Interval": "lazysketch.estimation.intervals",
     "Intervals": "lazysketch.estimation.intervals",
-    "ItemSum": "lazysketch.sums.sums_queries",
+    "ItemSum": "lazysketch.releases.sums_queries",
     "JointPrivacy": "lazysketch.heavy_hitters",
     "Key": "lazysketch.sketches.keys",
     "LazyCountMin": "lazysketch.sketches.private_sketches",
@@ -246,7 +246,7 @@ _MODULES: Final = {
     "Sliding": "lazysketch.windows",
     "Store": "lazysketch.store",
     "Sums": "lazysketch.sums.sums",
-    "SumsRelease": "lazysketch.sums.sums_release",
+    "SumsRelease": "lazysketch.releases.sums_release",
     "SumsSpec": "lazysketch.sums.sums_spec",
     "TableSpec": "lazysketch.specification.table_spec",
     "Window": "lazysketch.windows",

@@ -12,7 +12,7 @@ __all__ = ["BUGS_OF_SUMS", "BUGS_OF_SUMS_IN_THE_CORE"]
 _NOISE: Final = "tests/unit/sums/test_sums_noise.py::"
 _SUMS: Final = "tests/unit/sums/test_sums.py::"
 _COVERAGE: Final = "tests/statistical/test_sums_coverage.py::"
-_ENDS: Final = "lazysketch.sums.sums_queries:SumsQueries"
+_ENDS: Final = "lazysketch.releases.sums_queries:SumsQueries"
 
 BUGS_OF_SUMS_IN_THE_CORE: Final = (
     PlantedBug(
@@ -52,7 +52,7 @@ BUGS_OF_SUMS: Final = (
         claim="Values are counted from the lower bound, under noise for those from the middle.",
         caught_by=_SUMS + "test_values_beyond_the_bounds_count_as_the_bounds",
         patch=edited(
-            "lazysketch.sums.value_grid:ValueGrid.integers",
+            "lazysketch.specification.value_grid:ValueGrid.integers",
             (
                 "np.clip(2 * points - self.steps, -self.steps, self.steps)",
                 "np.clip(2 * points, -self.steps, self.steps)",
@@ -114,6 +114,16 @@ BUGS_OF_SUMS: Final = (
         patch=edited(
             f"{_ENDS}._sums",
             ("share = _OF_ROUNDING if grid.rounding else 0.0", "share = 0.0"),
+        ),
+    ),
+    PlantedBug(
+        name="sums-state-the-guarantee-of-their-counts",
+        subject="accounting",
+        claim="A reader of a release of sums is told the epsilon of the table of events alone.",
+        caught_by=_SUMS + "test_what_a_reader_of_any_release_is_told",
+        patch=edited(
+            "lazysketch.releases.sums_release:SumsRelease._promised",
+            ("return str(self._privacy_of(part, values))", "return str(part.privacy)"),
         ),
     ),
 )

@@ -8,11 +8,13 @@ from typing import Final, TypeAlias
 from lazysketch.errors import MergeError
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.files import SUMS_MAGIC
 from lazysketch.releases.kinds import KINDS
 from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.releases.release import Release
 from lazysketch.releases.release_of_kind import ReleaseOfKind
 from lazysketch.releases.saved_release import decoded
+from lazysketch.releases.sums_release import SumsRelease
 
 __all__ = ["AnyRelease", "any_release", "merged"]
 
@@ -42,6 +44,8 @@ def any_release(data: bytes) -> AnyRelease:
         ArgumentTypeError: not bytes.
         ReleaseFormatError: not a release of this version, or damaged.
     """
+    if isinstance(data, bytes) and data.startswith(SUMS_MAGIC):
+        return SumsRelease.from_bytes(data)
     native, names = decoded(data)
     return _BY_NAME[KINDS[native.kind].release]._of_file(native, names)
 

@@ -21,9 +21,11 @@ from lazysketch.errors import (
     ReleaseFormatError,
 )
 
-__all__ = ["MAGIC", "read_release", "write_whole"]
+__all__ = ["BEGINNINGS", "MAGIC", "SUMS_MAGIC", "read_release", "write_whole"]
 
-MAGIC: Final = b"LAZYSKCH"  # the first bytes of a release
+MAGIC: Final = b"LAZYSKCH"  # the first bytes of a release of one table
+SUMS_MAGIC: Final = b"LAZYSUMS"  # of two tables, of events and of their values; as many bytes
+BEGINNINGS: Final = (MAGIC, SUMS_MAGIC)  # of all releases
 # Answers of a file system that has no fsync of directories.
 _NO_FSYNC: Final = frozenset(
     {errno.EINVAL, errno.EBADF, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EISDIR}
@@ -47,20 +49,22 @@ def read_release(path: object) -> bytes:
     """
     with _checked_path(path).open("rb") as file:
         data = file.read(len(MAGIC))
-        if data == MAGIC:
+        if data in BEGINNINGS:
             return data + file.read()
     found = "other data" if data else "an empty file"
     raise ReleaseFormatError(f"release: expected a lazysketch release, got {found}")
 
 
-def write_whole(path: object, data: bytes, *, replaces: bytes | None = None) -> None:
+def write_whole(
+    path: object, data: bytes, *, replaces: bytes | tuple[bytes, ...] | None = None
+) -> None:
     """Write a file atomically.
 
     Args:
         path: the file.
         data: its new content.
-        replaces: an existing file is replaced only if it begins with these bytes; None replaces
-            any file.
+        replaces: an existing file is replaced only if it begins with these bytes, or with one of
+            several of the same length; None replaces any file.
 
     Raises:
         ArgumentTypeError: not a path.
@@ -100,7 +104,7 @@ def _fsync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _check_replaced(target: Path, *, begins: bytes) -> None:
+def _check_replaced(target: Path, *, begins: bytes | tuple[bytes, ...]) -> None:
     """Raise OverwriteError if another file exists. A pipe is not opened, because that may block."""
     try:
         regular = stat.S_ISREG(target.stat().st_mode)
@@ -108,7 +112,8 @@ def _check_replaced(target: Path, *, begins: bytes) -> None:
         return
     if regular:
         with target.open("rb") as file:
-            regular = file.read(len(begins)) == begins
+            each = (begins,) if isinstance(begins, bytes) else begins
+            regular = file.read(len(each[0])) in each
     if not regular:
         raise OverwriteError(
             "path: expected a new file or a release to replace, got an existing file that is not a "

@@ -62,5 +62,11 @@ KINDS: Final[dict[str, Kind]] = {
         cell="a difference between the halves of a node",
         each="range",
     ),
+    "sums": Kind(
+        counted="sums of values",
+        release="SumsRelease",
+        cell="a sum of values",
+        each="sum",
+    ),
 }
 """The kinds by the name that a release carries."""

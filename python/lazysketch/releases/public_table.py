@@ -27,7 +27,7 @@ from lazysketch.estimation.intervals import (
 )
 from lazysketch.estimation.moments import Moment, inner_product, second_moment
 from lazysketch.estimation.peeling import Cells, PeeledTable
-from lazysketch.releases.table_facts import TableFacts
+from lazysketch.releases.table_facts import FactsOfOneTable
 
 __all__ = ["DecodedList", "PublicTable"]
 
@@ -52,7 +52,7 @@ class DecodedList:
     estimates: Array
 
 
-class PublicTable(TableFacts):
+class PublicTable(FactsOfOneTable):
     """Queries of a release; base class of :class:`lazysketch.Release`."""
 
     def estimate(

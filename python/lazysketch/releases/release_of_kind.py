@@ -16,6 +16,7 @@ from lazysketch.releases.saved_release import SavedRelease
 from lazysketch.releases.table_facts import TableFacts
 
 if TYPE_CHECKING:
+    from lazysketch.releases.parts import ReleasePart
     from lazysketch.releases.rows import Row
 
 __all__ = ["ReleaseOfKind"]
@@ -41,6 +42,10 @@ class ReleaseOfKind(SavedRelease, TableFacts):
     def _number_of_names(self) -> int:
         """How many public names it holds."""
         return 0
+
+    def _promised(self, part: ReleasePart) -> str:
+        """Return what the run of a part promised, in one line."""
+        return str(part.promised)
 
     @abstractmethod
     def _rows(self, questions: Sequence[str], *, confidence: float) -> Sequence[Row]:

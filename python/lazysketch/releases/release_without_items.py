@@ -10,6 +10,7 @@ from lazysketch.errors import ReleaseFormatError
 from lazysketch.releases.items import Item
 from lazysketch.releases.kinds import KINDS
 from lazysketch.releases.release_of_kind import ReleaseOfKind
+from lazysketch.releases.table_facts import FactsOfOneTable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ReleaseWithoutItems"]
 
 
-class ReleaseWithoutItems(ReleaseOfKind):
+class ReleaseWithoutItems(ReleaseOfKind, FactsOfOneTable):
     """A release of one kind of table, whose cells are not those of items."""
 
     _KIND: ClassVar[str]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lazysketch import _native
 from lazysketch.arguments import check_bools
 from lazysketch.errors import ArgumentTypeError, LazySketchError, ReleaseFormatError
-from lazysketch.releases.files import MAGIC, read_release, write_whole
+from lazysketch.releases.files import BEGINNINGS, SUMS_MAGIC, read_release, write_whole
 from lazysketch.releases.items import Item
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ __all__ = ["SavedRelease", "decoded"]
 
 
 def decoded(data: bytes) -> tuple[_native.Release, list[Item]]:
-    """Return the release of the core that is encoded in bytes, and its names.
+    """Return the release of one table that is encoded in bytes, and its names.
 
     Guarantee: sizes are checked before any allocation; hostile bytes raise an error.
 
     Args:
-        data: the result of ``to_bytes()`` of a release of any kind.
+        data: the result of ``to_bytes()`` of a release of any kind but sums.
 
     Returns:
         The table, and its public names in order.
@@ -36,6 +36,8 @@ def decoded(data: bytes) -> tuple[_native.Release, list[Item]]:
     """
     if not isinstance(data, bytes):
         raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
+    if data.startswith(SUMS_MAGIC):
+        raise ReleaseFormatError("release: expected one of one table, got one of sums")
     return _native.Release.from_bytes(data)
 
 
@@ -76,6 +78,11 @@ class SavedRelease:
             ArgumentTypeError: not bytes.
             ReleaseFormatError: not a release of this class and version, or damaged.
         """
+        return cls._read(data)
+
+    @classmethod
+    def _read(cls, data: bytes) -> Self:
+        """Return a release of bytes, of the format of its class."""
         return cls._of_file(*decoded(data))
 
     @classmethod
@@ -114,7 +121,7 @@ class SavedRelease:
             OSError: the file cannot be written.
         """
         check_bools(overwrite=overwrite)
-        write_whole(path, self.to_bytes(), replaces=None if overwrite else MAGIC)
+        write_whole(path, self.to_bytes(), replaces=None if overwrite else BEGINNINGS)
 
     @abstractmethod
     def to_bytes(self) -> bytes:

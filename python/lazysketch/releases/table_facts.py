@@ -19,7 +19,7 @@ from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart
 from lazysketch.releases.parts import ReleasePart, parts_of
 
-__all__ = ["TableFacts"]
+__all__ = ["FactsOfOneTable", "TableFacts"]
 
 _KEPT_CELLS: Final = 2**18  # of a table whose last list is kept: about 100 bytes each
 _KEPT_NAMES: Final = 2**17  # of a list that is kept
@@ -83,11 +83,6 @@ class TableFacts:
     def sketch_id(self) -> bytes:
         """The id of the sketch; a merged release has one per part."""
         return self._only_part("sketch_id").sketch_id
-
-    @property
-    def privacy(self) -> Privacy:
-        """The guarantee of the sketch; a merged release has one per part."""
-        return self._only_part("privacy").privacy
 
     @property
     def promises(self) -> dict[bytes, tuple[Privacy | PlainPart, ...]]:
@@ -233,3 +228,12 @@ class TableFacts:
 
     def _keeps_lists_of(self, names: int) -> bool:
         return self.depth * self.width <= _KEPT_CELLS and names <= _KEPT_NAMES
+
+
+class FactsOfOneTable(TableFacts):
+    """A release of one table, whose guarantee is that of the sketch."""
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of the sketch; a merged release has one per part."""
+        return self._only_part("privacy").privacy

@@ -1,7 +1,8 @@
-"""Base of live objects that count in a private table of their own, and publish it their way."""
+"""Bases of live objects that count in private tables of their own, and publish them their way."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from lazysketch import _native
@@ -17,14 +18,106 @@ from lazysketch.specification.table_spec import TableSpec
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["HeldTable"]
+__all__ = ["HeldTable", "HeldTables"]
 
 
-class HeldTable(ClosedByBlock, LiveState):
+class HeldTables(ClosedByBlock, LiveState):
+    """Base of counts in tables that take all steps together: their end, what is public of them."""
+
+    @property
+    @abstractmethod
+    def _tables(self) -> tuple[PrivateTable, ...]:
+        """The tables."""
+
+    def tick(self, steps: int = 1) -> None:
+        """Take steps without an event, for example for malformed rows.
+
+        Args:
+            steps: number of steps, 0 or more.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: negative.
+            HorizonError: past the horizon.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        _native.tick_all(list(self._tables), steps)
+
+    def finish(self) -> None:
+        """Publish everything pending, as the last step; no event can be counted afterwards.
+
+        Guarantee: the decision to call this method must not depend on the events, except through
+        what was published.
+
+        Raises:
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        _native.finish_all(list(self._tables))
+
+    def close(self) -> None:
+        """Destroy the keys and the counts; existing releases stay valid.
+
+        Raises:
+            LiveStateError: called in a forked child process.
+        """
+        _native.close_all(list(self._tables))
+
+    @property
+    def steps(self) -> int:
+        """Steps taken: events and ticks."""
+        return self._tables[0]._step
+
+    @property
+    def finished(self) -> bool:
+        """True after :meth:`finish`."""
+        return self._tables[0].finished
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return self._tables[0].closed
+
+    @property
+    def horizon(self) -> int | None:
+        """Largest number of steps; None for endless streams."""
+        return self._tables[0].horizon
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule by which the counts are published."""
+        return self._tables[0].schedule
+
+    @property
+    def private(self) -> bool:
+        """False if it is NOT PRIVATE; see :attr:`not_private_because`."""
+        return not self.not_private_because
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """Reasons why it is NOT PRIVATE; empty for a private one."""
+        reasons = [why for table in self._tables for why in table.not_private_because]
+        return tuple(dict.fromkeys(reasons))
+
+    def _used(self) -> str:
+        """Return for a repr how many steps were taken, or why there are none to take."""
+        try:
+            used = "closed" if self.closed else f"steps used={self.steps}"
+            return used + (", finished" if self.finished else "")
+        except LiveStateError:
+            return "unusable in a forked child"
+
+
+class HeldTable(HeldTables):
     """Base of counts that are not of items: their steps, their end, and what is public of them."""
 
     _KIND: ClassVar[type[PrivateTable]]
     _table: PrivateTable
+
+    @property
+    def _tables(self) -> tuple[PrivateTable, ...]:
+        return (self._table,)
 
     @classmethod
     def from_spec(cls, spec: TableSpec, *, key: Key | None = None) -> Self:
@@ -52,56 +145,6 @@ class HeldTable(ClosedByBlock, LiveState):
         self._table = cls._KIND._made(spec, key=key, state=state)
         return self
 
-    def tick(self, steps: int = 1) -> None:
-        """Take steps without an event, for example for malformed rows.
-
-        Args:
-            steps: number of steps, 0 or more.
-
-        Raises:
-            ArgumentTypeError: not an integer.
-            ArgumentValueError: negative.
-            HorizonError: past the horizon.
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        self._table.tick(steps)
-
-    def finish(self) -> None:
-        """Publish everything pending, as the last step; no event can be counted afterwards.
-
-        Guarantee: the decision to call this method must not depend on the events, except through
-        what was published.
-
-        Raises:
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        self._table.finish()
-
-    def close(self) -> None:
-        """Destroy the key and the counts; existing releases stay valid.
-
-        Raises:
-            LiveStateError: called in a forked child process.
-        """
-        self._table.close()
-
-    @property
-    def steps(self) -> int:
-        """Steps taken: events and ticks."""
-        return self._table._step
-
-    @property
-    def finished(self) -> bool:
-        """True after :meth:`finish`."""
-        return self._table.finished
-
-    @property
-    def closed(self) -> bool:
-        """True after :meth:`close`."""
-        return self._table.closed
-
     @property
     def sketch_id(self) -> bytes:
         """Public 16-byte identifier."""
@@ -113,16 +156,6 @@ class HeldTable(ClosedByBlock, LiveState):
         return self._table.spec
 
     @property
-    def horizon(self) -> int | None:
-        """Largest number of steps; None for endless streams."""
-        return self._table.horizon
-
-    @property
-    def schedule(self) -> Schedule:
-        """The schedule by which the counts are published."""
-        return self._table.schedule
-
-    @property
     def mechanism(self) -> Mechanism:
         """The mechanism that was chosen; ``.name`` is the short name."""
         return self._table.mechanism
@@ -131,21 +164,3 @@ class HeldTable(ClosedByBlock, LiveState):
     def privacy(self) -> Privacy:
         """A frozen description of the guarantee."""
         return self._table.privacy
-
-    @property
-    def private(self) -> bool:
-        """False if it is NOT PRIVATE; see :attr:`not_private_because`."""
-        return self._table.private
-
-    @property
-    def not_private_because(self) -> tuple[str, ...]:
-        """Reasons why it is NOT PRIVATE; empty for a private one."""
-        return self._table.not_private_because
-
-    def _used(self) -> str:
-        """Return for a repr how many steps were taken, or why there are none to take."""
-        try:
-            used = "closed" if self.closed else f"steps used={self.steps}"
-            return used + (", finished" if self.finished else "")
-        except LiveStateError:
-            return "unusable in a forked child"

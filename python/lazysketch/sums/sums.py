@@ -13,19 +13,18 @@ import numpy as np
 
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
-from lazysketch.errors import ArgumentTypeError, LiveStateError
+from lazysketch.errors import ArgumentTypeError
 from lazysketch.estimation.intervals import Interval
+from lazysketch.privacy.sums_privacy import SumsPrivacy
 from lazysketch.releases.run_promise import facts_of
+from lazysketch.releases.sums_queries import ItemSum
+from lazysketch.releases.sums_release import SumsRelease
+from lazysketch.sketches.held_table import HeldTables
 from lazysketch.sketches.keys import Key, key_or_fresh
-from lazysketch.sketches.live_state import ClosedByBlock, LiveState
 from lazysketch.sketches.private_table import PrivateTable
-from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.table_spec import TableSpec
-from lazysketch.sums.sums_privacy import SumsPrivacy
-from lazysketch.sums.sums_queries import ItemSum
-from lazysketch.sums.sums_release import SumsRelease
+from lazysketch.specification.value_grid import ValueGrid, plain_values
 from lazysketch.sums.sums_spec import SumsOptions, SumsSpec, sums_spec
-from lazysketch.sums.value_grid import ValueGrid, plain_values
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -53,7 +52,7 @@ class _ValueTable(PrivateTable):
 
 
 @with_options(SumsOptions, defaults=(sums_spec,))
-class Sums(ClosedByBlock, LiveState):
+class Sums(HeldTables):
     """Private sums, counts and means of a numeric value by item.
 
     Guarantee: all releases, at any number of steps, together satisfy (epsilon, delta)-DP for one
@@ -198,41 +197,6 @@ class Sums(ClosedByBlock, LiveState):
         """Return the integers of values; signs in two's complement, as the core takes them."""
         return self._spec.grid.integers(plain_values(values)).view(np.uint64)
 
-    def tick(self, steps: int = 1) -> None:
-        """Take steps without an event, for example for malformed rows.
-
-        Args:
-            steps: number of steps, 0 or more.
-
-        Raises:
-            ArgumentTypeError: not an integer.
-            ArgumentValueError: negative.
-            HorizonError: past the horizon.
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        _native.tick_all([self._counts, self._values], steps)
-
-    def finish(self) -> None:
-        """Publish everything pending, as the last step; no event can be counted afterwards.
-
-        Guarantee: the decision to call this method must not depend on the events, except through
-        what was published.
-
-        Raises:
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        _native.finish_all([self._counts, self._values])
-
-    def close(self) -> None:
-        """Destroy the keys and the sums; existing releases stay valid.
-
-        Raises:
-            LiveStateError: called in a forked child process.
-        """
-        _native.close_all([self._counts, self._values])
-
     def release(self) -> SumsRelease:
         """Return the public state at this step.
 
@@ -338,6 +302,10 @@ class Sums(ClosedByBlock, LiveState):
         return self.release().top(n, among=among, confidence=confidence)
 
     @property
+    def _tables(self) -> tuple[PrivateTable, ...]:
+        return self._counts, self._values
+
+    @property
     def spec(self) -> SumsSpec:
         """The description, with the hash seed."""
         return self._spec
@@ -354,45 +322,6 @@ class Sums(ClosedByBlock, LiveState):
             self._spec.epsilon, self._spec.delta, self._counts.privacy, self._values.privacy
         )
 
-    @property
-    def private(self) -> bool:
-        """False if it is NOT PRIVATE; see :attr:`not_private_because`."""
-        return not self.not_private_because
-
-    @property
-    def not_private_because(self) -> tuple[str, ...]:
-        """Reasons why it is NOT PRIVATE; empty for private sums."""
-        return self.privacy.not_private_because
-
-    @property
-    def steps(self) -> int:
-        """Steps taken: events and ticks."""
-        return self._counts._step
-
-    @property
-    def horizon(self) -> int | None:
-        """Largest number of steps; None for endless streams."""
-        return self._counts.horizon
-
-    @property
-    def schedule(self) -> Schedule:
-        """The schedule by which the tables are published."""
-        return self._spec.schedule
-
-    @property
-    def finished(self) -> bool:
-        """True after :meth:`finish`."""
-        return self._counts.finished
-
-    @property
-    def closed(self) -> bool:
-        """True after :meth:`close`."""
-        return self._counts.closed
-
     def __repr__(self) -> str:
-        grid = self._spec.grid
-        try:
-            used = "closed" if self.closed else f"steps used={self.steps}"
-        except LiveStateError:
-            used = "unusable in a forked child"
-        return f"<Sums of values from {grid.low:g} to {grid.high:g}, {self.privacy}, {used}>"
+        bounds = f"{self._spec.grid.low:g} to {self._spec.grid.high:g}"
+        return f"<Sums of values from {bounds}, {self.privacy}, {self._used()}>"

@@ -8,11 +8,12 @@ from typing import Final, TypedDict
 from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import Relation
+from lazysketch.privacy.sums_privacy import SumsPrivacy
 from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.schedules import Batch, Punctual, Schedule, Single
 from lazysketch.specification.table_spec import TableSpec
-from lazysketch.sums.sums_privacy import SumsPrivacy, with_shared_budget
-from lazysketch.sums.value_grid import ValueGrid
+from lazysketch.specification.value_grid import ValueGrid
+from lazysketch.sums.shared_budget import with_shared_budget
 
 __all__ = ["SumsOptions", "SumsSpec", "sums_spec"]
 

@@ -23,9 +23,10 @@ from lazysketch.errors import (
     ItemError,
     LiveStateError,
     MergeError,
+    OverwriteError,
     ReleaseFormatError,
 )
-from lazysketch.sums.sums_file import encoded_sums
+from lazysketch.releases.sums_file import encoded_sums
 from lazysketch.sums.sums_spec import SumsSpec, sums_spec
 from lazysketch.testing import seeded_key
 
@@ -320,3 +321,41 @@ def test_releases_add_up() -> None:
         first.merge(of(ITEMS, VALUES, hash_seed=7, high=91.0, key=key))
     with pytest.raises(ArgumentTypeError, match="releases of sums"):
         first.merge(first.tables[0])  # type: ignore[arg-type]
+
+
+def test_rows_are_rounded_outwards_and_far_below_the_noise() -> None:
+    release = of(ITEMS, VALUES)
+    (row,) = release._rows([3], confidence=0.9)
+    found = release.sum(3, confidence=0.9)
+    assert list(row) == ["item", "sum", "low", "high", "count", "mean"]
+    assert row["low"] <= found.low < found.high <= row["high"]
+    width = found.high - found.low
+    assert (row["high"] - row["low"]) - width < 0.01 * width
+    assert row["sum"] == pytest.approx(found.estimate, abs=0.01 * width)
+    assert release._rows([], confidence=0.9) == []
+    nothing = made().release()._rows(["a"], confidence=0.9)
+    assert nothing[0]["mean"] is None
+
+
+def test_what_a_reader_of_any_release_is_told() -> None:
+    live = ls.Sums(low=0, high=10, epsilon=1.0, delta=1e-6, horizon=512, width=16)
+    release = live.release()
+    assert release._shape == "sums of values from 0 to 10, count-sketch 5 x 16"
+    assert release._promised(release.parts[0]) == str(live.privacy)
+    assert release.noise_deviation.shape == (16,)
+    with pytest.raises(ReleaseFormatError, match="one of sums of values, got one of items"):
+        ls.SumsRelease.from_bytes(release.tables[0].to_bytes())
+    with pytest.raises(ReleaseFormatError, match="one of one table, got one of sums"):
+        ls.Release.from_bytes(release.to_bytes())
+
+
+def test_a_release_of_another_kind_is_replaced_and_no_other_file(tmp_path: Path) -> None:
+    release = of(ITEMS, VALUES)
+    path, other = tmp_path / "release", tmp_path / "other"
+    release.tables[0].save(path)
+    release.save(path)
+    assert ls.SumsRelease.load(path).to_bytes() == release.to_bytes()
+    other.write_text("a diary")
+    with pytest.raises(OverwriteError):
+        release.save(other)
+    assert other.read_text() == "a diary"

@@ -10,9 +10,10 @@ import click
 from lazysketch.cli.options import output_option
 from lazysketch.cli.run.files import load, read_list
 from lazysketch.cli.view.output import write
-from lazysketch.cli.view.report import CONFIDENCE, counts, report
+from lazysketch.cli.view.report import CONFIDENCE, report
 from lazysketch.errors import ArgumentValueError, ItemError
 from lazysketch.releases.release import Release
+from lazysketch.releases.sums_release import SumsRelease
 from lazysketch.sources import ITEM_TYPES
 from lazysketch.sources.io.naming import STANDARD_INPUT
 
@@ -55,7 +56,8 @@ def query(
     ITEM is an item as it was counted; - reads items from standard input, one per line.
     A release is public: any number of queries costs no privacy.
 
-    Of a release of distinct items the number is shown, without an ITEM. Of a release of
+    Of a release of sums each item has its sum, its number of events and its mean. Of a
+    release of distinct items the number is shown, without an ITEM. Of a release of
     values ITEM is a share, such as 0.5 for the median; by default 0.5, 0.9 and 0.99.
 
     \b
@@ -67,9 +69,9 @@ def query(
     """
     found = load(release)
     rows: Sequence[Row]
-    if isinstance(found, Release):
+    if isinstance(found, Release | SumsRelease):
         asked = _items_asked(found, items, list_of_items=list_of_items, items_type=items_type)
-        rows = counts(found, asked)
+        rows = found._rows(asked, confidence=CONFIDENCE)
     elif list_of_items is None and items_type is None:
         rows = _rows(found, items)
     else:
@@ -87,7 +89,7 @@ def _rows(release: AnyRelease, questions: Sequence[str]) -> Sequence[Row]:
 
 
 def _items_asked(
-    release: Release,
+    release: AnyRelease,
     items: tuple[str, ...],
     *,
     list_of_items: str | None,

@@ -15,7 +15,7 @@ from lazysketch.cli.run.topics import is_topic
 from lazysketch.cli.view.plot import checked_plot_kind
 from lazysketch.errors import ReleaseFormatError, SourceError
 from lazysketch.releases.any_release import any_release
-from lazysketch.releases.files import MAGIC, read_release, write_whole
+from lazysketch.releases.files import BEGINNINGS, read_release, write_whole
 from lazysketch.sources import expand_paths, open_source
 from lazysketch.sources.io.naming import missing_file
 
@@ -93,7 +93,7 @@ def check_release_target(path: str, *, option: str) -> bool:
     Raises:
         SourceError: None can be saved here.
     """
-    return _check_target(path, option=option, replaces=MAGIC, kind="a release")
+    return _check_target(path, option=option, replaces=BEGINNINGS, kind="a release")
 
 
 def check_names_target(path: str, *, option: str) -> None:
@@ -154,7 +154,9 @@ def save_plot(plot: bytes, path: str, *, option: str) -> str:
     return f"plot saved to {path}"
 
 
-def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) -> bool:
+def _check_target(
+    path: str, *, option: str, replaces: bytes | tuple[bytes, ...] | None, kind: str
+) -> bool:
     """Return whether a file with content would be replaced here; writes nothing.
 
     It runs before the stream is read: a run spends its privacy even if its release is lost.
@@ -162,12 +164,14 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
     Args:
         path: Where to save.
         option: The option that requested it.
-        replaces: The first bytes of a file that may be replaced; None for empty files only.
+        replaces: The first bytes of a file that may be replaced, or several of the same length;
+            None for empty files only.
         kind: The kind of such a file.
 
     Raises:
         SourceError: No file can be saved here, or another kind of file is here.
     """
+    begins = (replaces,) if isinstance(replaces, bytes) else replaces or (b" ",)
     target = Path(path)
     if path == "-":
         raise SourceError(f"{option}: expected a file, got standard output")
@@ -181,7 +185,7 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
         if not stat.S_ISREG(target.stat().st_mode):
             raise SourceError(f"{option}: expected a regular file, got {path}")
         with target.open("rb") as file:
-            head = file.read(len(replaces or b" "))
+            head = file.read(len(begins[0]))
     except SourceError:
         raise
     except (OSError, ValueError) as error:
@@ -189,7 +193,7 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
     if replaces is None:
         if head:
             raise SourceError(f"{option}: expected a new file, got the existing {path}")
-    elif head != replaces:
+    elif head not in begins:
         raise SourceError(
             f"{option}: expected a new file or {kind} to replace, got another kind of file: {path}"
         )

@@ -20,7 +20,7 @@ def guarantees(release: AnyRelease) -> list[str]:
     parts = release.parts
     if not release.private:
         return [f"NOT PRIVATE ({'; '.join(release.not_private_because)}): no privacy guarantee"]
-    distinct = Counter(str(part.promised) for part in parts)
+    distinct = Counter(release._promised(part) for part in parts)
     if len(parts) == 1:
         return list(distinct)
     lines = [f"{number} of {len(parts)} parts: {each}" for each, number in distinct.items()]

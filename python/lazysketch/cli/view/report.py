@@ -173,7 +173,7 @@ def summary(release: AnyRelease) -> dict[str, object]:
         "mechanism": mechanism.name if mechanism else None,
         "private": release.private,
         "not_private_because": list(release.not_private_because),
-        "privacy": None if merged else dataclasses.asdict(release.privacy),
+        "privacy": None if merged else dataclasses.asdict(part.privacy),
         "run": None if merged else run_of(part),
         "composition": composition([release]) if merged else None,
     }

@@ -302,3 +302,31 @@ def test_a_damaged_file_is_one_line(
     Path("bad.lzs").write_bytes(damage(saved("good.lzs").to_bytes()))
     assert main(verb) == 2
     assert capsys.readouterr().err == f"lazysketch: bad.lzs: {message}\n"
+
+
+def test_verbs_read_releases_of_sums(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one.lzs", "two.lzs"):
+        with ls.Sums(
+            low=0, high=10, epsilon=5.0, delta=1e-8, horizon=9_999, width=64, hash_seed=7
+        ) as counted:
+            counted.update_many(["a", "b"] * 4_000, [2.0, 9.0] * 4_000)
+            counted.release().save(name)
+    found = result_of(capsys, "query", "one.lzs", "a", "b")
+    assert found["kind"] == "sums"
+    assert found["guarantee"] == ["(5, 1e-08)-DP per event (substitution)"]
+    sums = {row["item"]: row["sum"] for row in found["items"]}
+    assert sums == pytest.approx({"a": 8_000, "b": 36_000}, rel=0.5)
+    noise = result_of(capsys, "inspect", "one.lzs")["noise_deviation_max"]
+    assert noise == pytest.approx(float(ls.SumsRelease.load("one.lzs").noise_deviation.max()))
+    assert main(["merge", "one.lzs", "two.lzs", "-o", "both.lzs"]) == 0
+    assert "2 parts, each (5, 1e-08)-DP per event" in capsys.readouterr().out
+    assert ls.SumsRelease.load("both.lzs").step == 16_000
+    together = result_of(capsys, "inspect", "one.lzs", "two.lzs")["composition"]
+    assert 5.0 < together["epsilon"] < 10.0
+    assert main(["merge", "both.lzs", "one.lzs", "-o", "no.lzs"]) != 0
+    saved("counts.lzs")
+    assert main(["merge", "counts.lzs", "one.lzs", "-o", "no.lzs"]) != 0
+    assert "of items and of sums of values" in capsys.readouterr().err
+    assert not Path("no.lzs").exists()
+    assert main(["query", "one.lzs"]) != 0
+    assert "expected at least one ITEM" in capsys.readouterr().err

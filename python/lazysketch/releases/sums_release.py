@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from os import PathLike
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.arguments import check_bools
 from lazysketch.errors import ArgumentTypeError, MergeError, ReleaseFormatError
-from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.charges import PlainPart
-from lazysketch.releases.files import write_whole
+from lazysketch.privacy.sums_privacy import SumsPrivacy
+from lazysketch.releases.files import SUMS_MAGIC
+from lazysketch.releases.items import Item
+from lazysketch.releases.kinds import KINDS
+from lazysketch.releases.parts import ReleasePart
 from lazysketch.releases.release import Release
-from lazysketch.sums.sums_file import MAGIC, decoded_sums, encoded_sums, read_sums
-from lazysketch.sums.sums_privacy import SumsPrivacy
-from lazysketch.sums.sums_queries import SumsQueries
-from lazysketch.sums.value_grid import ValueGrid
+from lazysketch.releases.release_of_kind import ReleaseOfKind
+from lazysketch.releases.sum_rows import SumRow, sum_rows
+from lazysketch.releases.sums_file import decoded_sums, encoded_sums
+from lazysketch.releases.sums_queries import SumsQueries
+from lazysketch.specification.value_grid import ValueGrid
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["SumsRelease"]
 
 
-class SumsRelease(SumsQueries):
+class SumsRelease(SumsQueries, ReleaseOfKind):
     """The public state of :class:`lazysketch.Sums` at one step.
 
     Guarantee: it holds no secret; everything computed from it has the (epsilon, delta) of the sums.
@@ -47,6 +55,7 @@ class SumsRelease(SumsQueries):
 
     def __init__(self, counts: _native.Release, values: _native.Release, grid: ValueGrid) -> None:
         """Wrap two releases of the core; users get releases from sums, files and merges."""
+        super().__init__(counts)
         self._counts, self._values, self._grid = Release(counts), Release(values), grid
 
     def merge(self, *others: SumsRelease) -> SumsRelease:
@@ -80,65 +89,22 @@ class SumsRelease(SumsQueries):
         """Return the release as bytes, the same on every platform.
 
         Returns:
-            The bounds, and the bytes of both tables.
+            The bytes that docs/release-format.md describes: the bounds, and both tables.
         """
         return encoded_sums(self._grid, self._counts.to_bytes(), self._values.to_bytes())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> SumsRelease:
-        """Return the release that is encoded in bytes.
-
-        Guarantee: sizes are checked before any allocation; hostile bytes raise an error.
-
-        Args:
-            data: the result of :meth:`to_bytes`.
-
-        Returns:
-            The release.
-
-        Raises:
-            ArgumentTypeError: not bytes.
-            ReleaseFormatError: not a release of sums of this version, or damaged.
-        """
+    def _read(cls, data: bytes) -> Self:
+        if isinstance(data, bytes) and not data.startswith(SUMS_MAGIC):
+            return super()._read(data)
         grid, counts, values = decoded_sums(data)
         return cls(counts._native, values._native, grid)
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the release to a file atomically; an existing release of sums is replaced.
-
-        Args:
-            path: the file.
-            overwrite: True to replace also a file that is not a release of sums.
-
-        Raises:
-            ArgumentTypeError: not a path, or not a bool.
-            ArgumentValueError: a path that no file has, such as an empty one.
-            OverwriteError: the file exists and is not a release of sums; it is unchanged.
-            OSError: the file cannot be written.
-        """
-        check_bools(overwrite=overwrite)
-        write_whole(path, self.to_bytes(), replaces=None if overwrite else MAGIC)
-
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> SumsRelease:
-        """Return the release in a file.
-
-        Args:
-            path: a file written by :meth:`save`.
-
-        Returns:
-            The release.
-
-        Raises:
-            ArgumentTypeError: not a path.
-            ArgumentValueError: a path that no file has, such as an empty one.
-            OSError: the file cannot be read.
-            ReleaseFormatError: it is not a release of sums of this version, or damaged.
-        """
-        return cls.from_bytes(read_sums(path))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
+    def _made(cls, native: _native.Release, names: Iterable[Item]) -> Self:
+        del names
+        counted = KINDS[native.kind].counted
+        raise ReleaseFormatError(f"release: expected one of sums of values, got one of {counted}")
 
     @property
     def grid(self) -> ValueGrid:
@@ -154,14 +120,9 @@ class SumsRelease(SumsQueries):
         return self._counts, self._values
 
     @property
-    def finished(self) -> bool:
-        """True if all runs were finished."""
-        return self._counts.finished
-
-    @property
-    def promises(self) -> dict[bytes, tuple[Privacy | PlainPart, ...]]:
-        """What each run promised, by its id: the mechanisms, for ``compose``."""
-        return self._counts.promises
+    def kind(self) -> str:
+        """``"sums"``."""
+        return "sums"
 
     @property
     def privacy(self) -> SumsPrivacy:
@@ -170,28 +131,46 @@ class SumsRelease(SumsQueries):
         Raises:
             ArgumentValueError: a merged release.
         """
-        run = self._counts._only_part("privacy").run
+        return self._privacy_of(self._only_part("privacy"), self._values._only_part("privacy"))
+
+    def _privacy_of(self, counts: ReleasePart, values: ReleasePart) -> SumsPrivacy:
+        """Return the guarantee of the run whose tables these are."""
+        run = counts.run
         if run is None:
             raise ReleaseFormatError("release: expected tables that state their run, got others")
-        return SumsPrivacy(
-            run.epsilon, run.delta, self._counts.privacy, self._values._only_part("privacy").privacy
-        )
+        return SumsPrivacy(run.epsilon, run.delta, counts.privacy, values.privacy)
+
+    def _promised(self, part: ReleasePart) -> str:
+        runs = {one.run.id: one for one in self._values.parts if one.run}
+        values = runs[part.run.id if part.run else b""]
+        return str(self._privacy_of(part, values))
 
     @property
     def private(self) -> bool:
         """True if the guarantee holds for every run."""
-        return self._counts.private and self._values.private
+        return super().private and self._values.private
 
     @property
     def not_private_because(self) -> tuple[str, ...]:
         """The reasons why it is not private; empty for a private release."""
-        reasons = self._counts.not_private_because + self._values.not_private_because
+        reasons = super().not_private_because + self._values.not_private_because
         return tuple(dict.fromkeys(reasons))
 
     @property
-    def noise_deviation(self) -> float:
-        """Standard deviation of the noise in a cell of the table of sums, in units of values."""
-        return float(self._grid.unit * self._variance_of_sums**0.5)
+    def noise_deviation(self) -> npt.NDArray[np.float64]:
+        """Standard deviation of the noise of a sum in the cells of every column, as the values."""
+        return np.full(self.width, self._grid.unit * self._variance_of_sums**0.5)
+
+    @property
+    def _shape(self) -> str:
+        bounds = f"{self._grid.low:g} to {self._grid.high:g}"
+        return f"sums of values from {bounds}, count-sketch {self.depth} x {self.width:,}"
+
+    def _rows(self, questions: Sequence[str | int], *, confidence: float) -> list[SumRow]:
+        return sum_rows(self, questions, confidence=confidence)
+
+    def _merged(self, others: Sequence[ReleaseOfKind]) -> SumsRelease:
+        return self.merge(*cast("Sequence[SumsRelease]", others))
 
     @property
     def _is_of_one_step(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -20,12 +20,16 @@ from lazysketch.estimation.peeling import Cells
 from lazysketch.estimation.signed_table import SignedTable
 from lazysketch.releases.items import Item, distinct_items
 from lazysketch.releases.release import Release
-from lazysketch.sums.value_grid import ValueGrid
+from lazysketch.releases.table_facts import TableFacts
+from lazysketch.specification.value_grid import ValueGrid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
-    Array = npt.NDArray[np.float64]
+    Array: TypeAlias = npt.NDArray[np.float64]
+    Question: TypeAlias = Callable[[Cells, float], tuple[Array, Array, Array]]
 
 __all__ = ["ItemSum", "SumsQueries"]
 
@@ -47,17 +51,15 @@ class ItemSum:
     sum: Interval
 
 
-class SumsQueries:
-    """Queries of a release; base class of :class:`lazysketch.SumsRelease`."""
+class SumsQueries(TableFacts):
+    """Queries of a release; base class of :class:`lazysketch.SumsRelease`.
+
+    Its facts of a table are those of the table of events.
+    """
 
     _counts: Release
     _values: Release
     _grid: ValueGrid
-
-    @property
-    def step(self) -> int:
-        """Steps seen by all runs together."""
-        return self._counts.step
 
     def sum(self, item: object, *, confidence: float = 0.95) -> Interval:
         """Return the sum of the values of an item, clipped to the bounds.
@@ -144,12 +146,7 @@ class SumsQueries:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
         """
-        check_bools(simultaneous=simultaneous)
-        level = checked_confidence(confidence)
-        cells = self._counts._native.cells_many(items)
-        among = max(len(cells[0]), 1) if simultaneous else None
-        estimate, low, high = self._sums(cells, level, among)
-        return Intervals(estimate, low, high, level, "now", simultaneous)
+        return self._of_each(self._sums, items, confidence, simultaneous=simultaneous)
 
     def counts(
         self, items: object, *, confidence: float = 0.95, simultaneous: bool = False
@@ -171,12 +168,7 @@ class SumsQueries:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
         """
-        check_bools(simultaneous=simultaneous)
-        level = checked_confidence(confidence)
-        cells = self._counts._native.cells_many(items)
-        among = max(len(cells[0]), 1) if simultaneous else None
-        estimate, low, high = self._numbers(cells, level_of(level, among=among))
-        return Intervals(estimate, low, high, level, "now", simultaneous)
+        return self._of_each(self._numbers, items, confidence, simultaneous=simultaneous)
 
     def means(
         self, items: object, *, confidence: float = 0.95, simultaneous: bool = False
@@ -198,28 +190,7 @@ class SumsQueries:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
         """
-        check_bools(simultaneous=simultaneous)
-        level = checked_confidence(confidence)
-        cells = self._counts._native.cells_many(items)
-        among = max(len(cells[0]), 1) if simultaneous else None
-        side = level_of(level, among=among) / 2.0
-        number, fewest, most = self._numbers(cells, side)
-        total, least, largest = self._from_middle.intervals(cells, level=side)
-        grid = self._grid
-        with np.errstate(divide="ignore", invalid="ignore"):
-            unknown = most < 1.0
-            # An item that occurred did so once at least.
-            fewest, most = np.maximum(fewest, 1.0), np.maximum(most, 1.0)
-            low = np.where(least < 0.0, least / fewest, least / most)
-            high = np.where(largest > 0.0, largest / fewest, largest / most)
-            estimate = np.where(number > 0.0, total / number, np.nan)
-        rounding = grid.rounding / grid.unit
-        low = np.clip(np.nan_to_num(low - rounding, nan=-grid.steps), -grid.steps, grid.steps)
-        high = np.clip(np.nan_to_num(high + rounding, nan=grid.steps), -grid.steps, grid.steps)
-        low, high = np.where(unknown, -grid.steps, low), np.where(unknown, grid.steps, high)
-        estimate = np.clip(estimate, low, high)
-        estimate, low, high = (grid.middle + grid.unit * part for part in (estimate, low, high))
-        return Intervals(estimate, low, high, level, "now", simultaneous)
+        return self._of_each(self._means, items, confidence, simultaneous=simultaneous)
 
     def top(self, n: int = 10, *, among: object, confidence: float = 0.95) -> tuple[ItemSum, ...]:
         """Return the items of a public list with the largest sums.
@@ -278,25 +249,54 @@ class SumsQueries:
         whole = np.rint(table * scale).astype(np.int64)
         return SignedTable(whole, self._variance_of_sums * scale**2, step=self.step), scale
 
+    def _of_each(
+        self, question: Question, items: object, confidence: float, *, simultaneous: bool
+    ) -> Intervals:
+        """Return the answers to a question of each of many items."""
+        check_bools(simultaneous=simultaneous)
+        chosen = checked_confidence(confidence)
+        cells = self._native.cells_many(items)
+        level = level_of(chosen, among=max(len(cells[0]), 1) if simultaneous else None)
+        estimate, low, high = question(cells, level)
+        return Intervals(estimate, low, high, chosen, "now", simultaneous)
+
     def _numbers(self, cells: Cells, level: float) -> tuple[Array, Array, Array]:
         estimate, low, high = self._numbers_of_events.intervals(cells, level=level)
         low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
         return np.clip(estimate, low, high), low, high
 
-    def _sums(
-        self, cells: Cells, confidence: float, among: int | None
-    ) -> tuple[Array, Array, Array]:
-        side, grid = level_of(confidence, among=among), self._grid
+    def _means(self, cells: Cells, level: float) -> tuple[Array, Array, Array]:
+        side = level / 2.0
+        number, fewest, most = self._numbers(cells, side)
+        total, least, largest = self._from_middle.intervals(cells, level=side)
+        grid = self._grid
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unknown = most < 1.0
+            # An item that occurred did so once at least.
+            fewest, most = np.maximum(fewest, 1.0), np.maximum(most, 1.0)
+            low = np.where(least < 0.0, least / fewest, least / most)
+            high = np.where(largest > 0.0, largest / fewest, largest / most)
+            estimate = np.where(number > 0.0, total / number, np.nan)
+        rounding = grid.rounding / grid.unit
+        low = np.clip(np.nan_to_num(low - rounding, nan=-grid.steps), -grid.steps, grid.steps)
+        high = np.clip(np.nan_to_num(high + rounding, nan=grid.steps), -grid.steps, grid.steps)
+        low, high = np.where(unknown, -grid.steps, low), np.where(unknown, grid.steps, high)
+        estimate = np.clip(estimate, low, high)
+        estimate, low, high = (grid.middle + grid.unit * part for part in (estimate, low, high))
+        return estimate, low, high
+
+    def _sums(self, cells: Cells, level: float) -> tuple[Array, Array, Array]:
+        grid = self._grid
         share = _OF_ROUNDING if grid.rounding else 0.0
         table, scale = self._in_half_steps
-        estimate, low, high = table.intervals(cells, level=side * (1.0 - share))
+        estimate, low, high = table.intervals(cells, level=level * (1.0 - share))
         # Half a unit in each cell was rounded away.
         half = 0.5 if self.step else 0.0
         low, high = low - half, high + half
         estimate, low, high = (grid.unit / scale * part for part in (estimate, low, high))
         if share:
             # Both ends need the upper end of the number alone.
-            _, _, most = self._numbers(cells, side * share)
+            _, _, most = self._numbers(cells, level * share)
             low, high = low - most * grid.rounding, high + most * grid.rounding
         return estimate, low, high
 

@@ -19,17 +19,15 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from os import PathLike
-from pathlib import Path
 from typing import Final
 
 from lazysketch.errors import ArgumentTypeError, LazySketchError, ReleaseFormatError
+from lazysketch.releases.files import SUMS_MAGIC
 from lazysketch.releases.release import Release
-from lazysketch.sums.value_grid import ValueGrid
+from lazysketch.specification.value_grid import ValueGrid
 
-__all__ = ["MAGIC", "decoded_sums", "encoded_sums", "read_sums"]
+__all__ = ["decoded_sums", "encoded_sums"]
 
-MAGIC: Final = b"LAZYSUMS"
 _VERSION: Final = 1
 _HEAD: Final = struct.Struct("<8sIddIBQ")
 _DIGEST: Final = 16
@@ -46,7 +44,8 @@ def encoded_sums(grid: ValueGrid, counts: bytes, values: bytes) -> bytes:
     Returns:
         The bytes, the same on every platform.
     """
-    head = _HEAD.pack(MAGIC, _VERSION, grid.low, grid.high, grid.steps, grid.is_exact, len(counts))
+    bounds = (grid.low, grid.high, grid.steps, grid.is_exact)
+    head = _HEAD.pack(SUMS_MAGIC, _VERSION, *bounds, len(counts))
     content = head + counts + values
     return content + _digest(content)
 
@@ -68,7 +67,7 @@ def decoded_sums(data: object) -> tuple[ValueGrid, Release, Release]:
     """
     if not isinstance(data, bytes):
         raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
-    if data[: len(MAGIC)] != MAGIC:
+    if not data.startswith(SUMS_MAGIC):
         raise ReleaseFormatError("release: expected a release of sums, got other data")
     content, digest = data[:-_DIGEST], data[-_DIGEST:]
     if len(content) < _HEAD.size or _digest(content) != digest:
@@ -90,30 +89,6 @@ def decoded_sums(data: object) -> tuple[ValueGrid, Release, Release]:
     if grid.steps != steps or not _belong_together(counts, values, steps):
         raise ReleaseFormatError("release: expected two tables of the same sums, got others")
     return grid, counts, values
-
-
-def read_sums(path: str | PathLike[str]) -> bytes:
-    """Return the bytes of a file of sums; any other file is refused after its first bytes.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The whole content; only its first bytes are checked.
-
-    Raises:
-        ArgumentTypeError: not a path.
-        OSError: the file cannot be read.
-        ReleaseFormatError: it does not begin with the magic bytes.
-    """
-    if not isinstance(path, (str, PathLike)):
-        raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
-    with Path(path).open("rb") as file:
-        data = file.read(len(MAGIC))
-        if data == MAGIC:
-            return data + file.read()
-    found = "other data" if data else "an empty file"
-    raise ReleaseFormatError(f"release: expected a release of sums, got {found}")
 
 
 def _belong_together(counts: Release, values: Release, steps: int) -> bool:
