@@ -110,4 +110,15 @@ BUGS_OF_VALUES: Final = (
             ('sensitivity2(noise["relation"])', 'sensitivity2("zero-out")'),
         ),
     ),
+    PlantedBug(
+        name="values-that-a-single-schedule-forgets",
+        subject="estimates",
+        claim="An interval does not hold the values that are published at the end only.",
+        caught_by="tests/unit/releases/test_pending_events.py::"
+        "test_a_distribution_says_nothing_of_values_before_its_end",
+        patch=edited(
+            f"{_BINNED}:BinnedCounts._range",
+            ("high = min(high + self.pending, self.most)", "high = min(high, self.most)"),
+        ),
+    ),
 )

@@ -41,6 +41,7 @@ class BinnedCounts:
         sums: released node sums, int64 of shape (bins of the tree,).
         variance: of the noise of a node sum, in squared counts.
         most: no count is larger; infinite if unknown.
+        pending: number of values that may not be in the sums yet, in any bins.
     """
 
     edges: tuple[float, ...]
@@ -48,6 +49,7 @@ class BinnedCounts:
     sums: npt.NDArray[np.int64]
     variance: float
     most: float = math.inf
+    pending: float = 0.0
 
     def total(self, *, level: float) -> Ends:
         """Return the number of values."""
@@ -66,15 +68,19 @@ class BinnedCounts:
         """Return the share of values below a value."""
         total = float(self._rising[-1])
         estimate = min(self._below(value) / total, 1.0) if total > 0.0 else math.nan
+        if self.pending:
+            return estimate, 0.0, 1.0
         low = self._share(self._prefix_to(value), level)[0]
         high = self._share(self._prefix_from(value), level)[1]
         return _within(estimate, low, high), low, high
 
     def quantile(self, share: float, *, level: float) -> Ends:
         """Return the smallest value that at least a share of the values do not exceed."""
-        possible = np.flatnonzero(self._may_hold(share, deviations_of(level)))
         at = self._bin_of(share)
+        possible = np.flatnonzero(self._may_hold(share, deviations_of(level)))
         first, last = (possible[0], possible[-1]) if len(possible) else (at, at)
+        if self.pending:
+            first, last = 0, len(self.edges)
         low, high = self._edge(int(first) - 1), self._edge(int(last))
         if not self._rising[-1] > 0.0:
             return math.nan, low, high
@@ -88,7 +94,8 @@ class BinnedCounts:
         half = deviations_of(level) * self._deviations(ends[:-1], ends[1:])
         estimate = np.diff(self._rising)
         low = np.clip(np.minimum(found - half, estimate), 0.0, self.most)
-        high = np.clip(np.maximum(found + half, estimate), 0.0, self.most)
+        high = np.maximum(np.maximum(found + half, estimate), 0.0) + self.pending
+        high = np.minimum(high, self.most)
         return estimate, low, high
 
     @cached_property
@@ -128,6 +135,8 @@ class BinnedCounts:
         found = float(self._prefixes[end] - self._prefixes[first])
         half = deviations_of(level) * float(self._deviations(np.array([first]), np.array([end]))[0])
         low, high = (min(max(each, 0.0), self.most) for each in (found - half, found + half))
+        if first < end:
+            high = min(high + self.pending, self.most)
         return min(max(found, low), high), low, high
 
     def _prefix_from(self, value: float) -> int:

@@ -80,11 +80,10 @@ class DistinctRelease(ReleaseWithoutItems):
         """
         level = checked_confidence(confidence)
         low, high = self._occupancy.bounds(level)
-        pending = self.step - float(self._published_steps.min())
         return Interval(
             estimate=self.estimate(),
             low=min(low, self._most),
-            high=min(high + pending, self._most),
+            high=min(high + self._pending, self._most),
             confidence=level,
             at="now",
         )

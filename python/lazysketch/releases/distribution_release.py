@@ -268,6 +268,7 @@ class DistributionRelease(ReleaseWithoutItems):
             sums=self._table[0],
             variance=float(self._noise_variance[0]) + rounding,
             most=self._most,
+            pending=self._pending,
         )
 
     @property

@@ -103,6 +103,8 @@ class RangesRelease(ReleaseWithoutItems):
         first, last = self._checked(low, high)
         level = checked_confidence(confidence)
         estimate, least, most = self._keys.between(first, last, miss=1.0 - level)
+        if first < last:
+            most = min(most + self._pending, self._keys.most)
         return Interval(estimate=estimate, low=least, high=most, confidence=level, at="now")
 
     def prefix(self, network: str, *, confidence: float = 0.95) -> Interval:

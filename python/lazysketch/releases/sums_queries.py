@@ -262,7 +262,7 @@ class SumsQueries(TableFacts):
 
     def _numbers(self, cells: Cells, level: float) -> tuple[Array, Array, Array]:
         estimate, low, high = self._numbers_of_events.intervals(cells, level=level)
-        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0) + self._pending
         return np.clip(estimate, low, high), low, high
 
     def _means(self, cells: Cells, level: float) -> tuple[Array, Array, Array]:
@@ -270,6 +270,8 @@ class SumsQueries(TableFacts):
         number, fewest, most = self._numbers(cells, side)
         total, least, largest = self._from_middle.intervals(cells, level=side)
         grid = self._grid
+        reach = self._pending * grid.steps
+        least, largest = least - reach, largest + reach
         with np.errstate(divide="ignore", invalid="ignore"):
             unknown = most < 1.0
             # An item that occurred did so once at least.
@@ -298,6 +300,11 @@ class SumsQueries(TableFacts):
             # Both ends need the upper end of the number alone.
             _, _, most = self._numbers(cells, level * share)
             low, high = low - most * grid.rounding, high + most * grid.rounding
+        # Events that are not published yet may all be the item's.
+        low, high = (
+            end + self._pending * bound
+            for end, bound in ((low, min(grid.low, 0.0)), (high, max(grid.high, 0.0)))
+        )
         return estimate, low, high
 
 

@@ -160,6 +160,11 @@ class TableFacts:
             steps += part.published_steps(self.width) - part.since
         return steps
 
+    @property
+    def _pending(self) -> float:
+        """Number of steps whose event may not be in every column yet, such as before the end."""
+        return self.step - float(self._published_steps.min())
+
     def _size(self, at: At) -> float:
         """Return the denominator of shares, at least 1: the steps, or else the noisy total.
 
