@@ -39,7 +39,7 @@ RESULTS = {
         "WindowsOfLevel",
         "LazySketchError",
     ),
-    *("FiredAlerts", "ItemSum", "PrivacyShare", "SumsRelease"),
+    *("FiredAlerts", "ItemSum", "PrivacyShare", "RangesRelease", "SumsRelease"),
     "__version__",
     # Stores and ledgers write files; their tests give them hostile histories, disks and arguments.
     *("Store", "open_store", "NO_ANCHOR", "ReleasesOnly", "Ledger"),
