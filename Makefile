@@ -11,8 +11,6 @@ CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := .tools/bin/cargo-deny
 CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := .tools/bin/cargo-mutants
-# Tests wait as often as they compute: one process more than there are cores.
-TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE) \
 	$(shell find rust python -type f ! -name '*.pyc' ! -name '*.so' 2>/dev/null)
 # One interpreter for pyo3's build script, so that cargo and maturin agree.
@@ -36,7 +34,7 @@ test: check-test-tools $(VENV)/develop  ## the whole suite: lint, Rust tests, st
 	$(MAKE) --no-print-directory $(VENV)/installed
 	cargo test --locked
 	$(BIN)/python -m mypy.stubtest lazysketch._native
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile -m 'not long' --ignore tests/engines
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long' --ignore tests/engines
 	@echo 'test: skipped tests/engines (Spark, Kafka, Dask), which make test-engines runs'
 
 rust-tests: check-test-tools $(VENV)/develop
@@ -47,7 +45,7 @@ test-engines: check-test-tools $(VENV)/installed $(VENV)/engines $(if $(shell co
 	$(BIN)/python -m pytest tests/engines
 
 test-long: check-test-tools $(VENV)/installed $(VENV)/develop  ## all Python tests, with the campaigns and eight times the random cases (an hour)
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --hypothesis-profile long --ignore tests/engines
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --hypothesis-profile long --ignore tests/engines
 
 planted: check-test-tools $(VENV)/installed $(VENV)/engines $(if $(shell command -v mvn),build/kafka/installed)  ## plant every known bug, one at a time: a test must fail for each (half an hour)
 	$(BIN)/python -m tests.planted
@@ -57,7 +55,7 @@ fuzz: check-test-tools $(VENV)/installed $(VENV)/develop  ## hostile values, inp
 	$(BIN)/python -m tests.fuzzing $(if $(MINUTES),--minutes $(MINUTES))
 
 faults: check-test-tools $(VENV)/installed $(VENV)/develop  ## raise an error at every point of every operation, and count what breaks (two hours); goes on where it stopped
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --going-on tests/faults
+	$(BIN)/python -m pytest --numprocesses auto --going-on tests/faults
 
 lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## format, lint, types, import direction, licences
 	$(BIN)/ruff format --check .
