@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -130,13 +129,6 @@ class DistinctRelease(ReleaseWithoutItems):
             variances=variances.tolist(),
             bits=self.bits,
         )
-
-    @property
-    def _most(self) -> float:
-        """The number of steps, if each has at most one event."""
-        schedule = self._part.schedule
-        one_each = schedule is not None and schedule.name != "batch"
-        return float(self.step) if one_each else math.inf
 
     def __repr__(self) -> str:
         finished = ", finished" if self.finished else ""

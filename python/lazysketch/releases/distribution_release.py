@@ -271,22 +271,8 @@ class DistributionRelease(ReleaseWithoutItems):
             pending=self._pending,
         )
 
-    @property
-    def _most(self) -> float:
-        """The number of steps, if each has at most one event."""
-        one_each = all(
-            part.schedule is not None and part.schedule.name != "batch" for part in self._parts
-        )
-        return float(self.step) if one_each else math.inf
-
     def __repr__(self) -> str:
-        made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
-        made += ", finished" if self.finished else ""
-        text = f"<DistributionRelease of {self.bins.number:,} bins, {made}"
-        if not self.private:
-            return f"{text}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"
-        one = len(self._parts) == 1
-        return f"{text}, {self.privacy}>" if one else f"{text}, each with its own guarantee>"
+        return self._described(f"{self.bins.number:,} bins")
 
 
 def _interval(ends: tuple[float, float, float], confidence: float) -> Interval:

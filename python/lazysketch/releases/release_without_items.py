@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
@@ -50,3 +51,25 @@ class ReleaseWithoutItems(ReleaseOfKind, FactsOfOneTable):
             The bytes that docs/release-format.md describes.
         """
         return self._native.to_bytes(None)
+
+    @property
+    def _most(self) -> float:
+        """The number of steps, if each has at most one event."""
+        one_each = all(
+            part.schedule is not None and part.schedule.name != "batch" for part in self._parts
+        )
+        return float(self.step) if one_each else math.inf
+
+    def _described(self, size: str) -> str:
+        """Return the text of a release that may be merged.
+
+        Args:
+            size: of its table, in words.
+        """
+        one = len(self._parts) == 1
+        made = f"step {self.step}" if one else f"{len(self._parts)} parts merged"
+        made += ", finished" if self.finished else ""
+        text = f"<{type(self).__name__} of {size}, {made}"
+        if not self.private:
+            return f"{text}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"
+        return f"{text}, {self.privacy}>" if one else f"{text}, each with its own guarantee>"

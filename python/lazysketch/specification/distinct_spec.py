@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final, TypedDict
 
 from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentTypeError
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.distinct import BIT_WEIGHT, MOST_LEVELS
+from lazysketch.specification.every_step import every_step_unless
 from lazysketch.specification.mechanisms import MechanismName
-from lazysketch.specification.schedules import Punctual, Schedule
+from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.table_spec import TableSpec
 
 __all__ = ["DEFAULT_BITS", "DEFAULT_LEVELS", "DistinctOptions", "distinct_spec"]
@@ -86,14 +86,12 @@ def distinct_spec(
         >>> distinct_spec(epsilon=1.0, delta=1e-6, horizon=1_000).width
         8
     """
-    if schedule is not None and horizon is not None:
-        raise ArgumentTypeError("horizon: expected none with a schedule, which has its own")
     return TableSpec(
         kind="distinct",
         depth=1,
         width=checked_integer("levels", levels, most=MOST_LEVELS),
         bits=bits,
-        schedule=Punctual(horizon=horizon) if schedule is None else schedule,
+        schedule=every_step_unless(schedule, horizon=horizon),
         epsilon=epsilon,
         delta=delta,
         relation=relation,

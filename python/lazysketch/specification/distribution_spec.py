@@ -7,8 +7,9 @@ from typing import Final, TypedDict
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.bins import Bins
+from lazysketch.specification.every_step import every_step_unless
 from lazysketch.specification.mechanisms import MechanismName
-from lazysketch.specification.schedules import Punctual, Schedule
+from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.specification.value_tree import ValueRows, padded_bins
 
@@ -92,15 +93,13 @@ def distribution_spec(
     """
     if not isinstance(bins, Bins):
         raise ArgumentTypeError(f"bins: expected Bins, got {type(bins).__name__}")
-    if schedule is not None and horizon is not None:
-        raise ArgumentTypeError("horizon: expected none with a schedule, which has its own")
     return TableSpec(
         kind="values",
         depth=1,
         width=padded_bins(bins.number),
         edges=bins.edges,
         value_rows=value_rows,
-        schedule=Punctual(horizon=horizon) if schedule is None else schedule,
+        schedule=every_step_unless(schedule, horizon=horizon),
         epsilon=epsilon,
         delta=delta,
         relation=relation,

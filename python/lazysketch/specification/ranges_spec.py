@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final, TypedDict
 
 from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentTypeError
 from lazysketch.privacy.relations import Relation
+from lazysketch.specification.every_step import every_step_unless
 from lazysketch.specification.mechanisms import MechanismName
-from lazysketch.specification.schedules import Punctual, Schedule
+from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.sizing import LARGEST_WIDTH
 from lazysketch.specification.table_spec import TableSpec
 
@@ -93,13 +93,11 @@ def ranges_spec(
         >>> spec.depth, spec.width, spec.chosen_mechanism.name
         (16, 256, 'tree')
     """
-    if schedule is not None and horizon is not None:
-        raise ArgumentTypeError("horizon: expected none with a schedule, which has its own")
     return TableSpec(
         kind="ranges",
         depth=checked_integer("bits", bits, most=_MOST_BITS),
         width=checked_integer("width", width, least=2, most=LARGEST_WIDTH),
-        schedule=Punctual(horizon=horizon) if schedule is None else schedule,
+        schedule=every_step_unless(schedule, horizon=horizon),
         epsilon=epsilon,
         delta=delta,
         relation=relation,

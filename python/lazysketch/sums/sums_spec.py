@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Final, TypedDict
 
 from lazysketch.arguments import checked_real
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.relations import Relation
 from lazysketch.privacy.sums_privacy import SumsPrivacy
+from lazysketch.specification.every_step import every_step_unless
 from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.schedules import Batch, Punctual, Schedule, Single
 from lazysketch.specification.table_spec import TableSpec
@@ -166,9 +167,7 @@ def sums_spec(
         (4, 1)
     """
     grid = ValueGrid.of(low, high, step)
-    if schedule is not None and horizon is not None:
-        raise ArgumentTypeError("horizon: expected none with a schedule, which has its own")
-    chosen = Punctual(horizon=horizon) if schedule is None else schedule
+    chosen = every_step_unless(schedule, horizon=horizon)
     if not isinstance(chosen, Punctual | Batch | Single):
         got = getattr(chosen, "name", type(chosen).__name__)
         raise ArgumentValueError(

@@ -156,15 +156,16 @@ def plan_tasks(
         ArgumentTypeError: No field for a format that requires one.
         ArgumentValueError: A format or a field that cannot be read, or a number below 1.
     """
+    counts = PartialCounts(spec)
+    fitting = fitting_request(counts, request)
     if part_bytes is None:
         parallel = checked_integer("parallel_tasks", parallel_tasks)
-        part_bytes = _part_bytes(files, spec, parallel_tasks=parallel)
+        part_bytes = _part_bytes(files, counts, parallel_tasks=parallel)
     part_bytes = checked_integer("part_bytes", part_bytes)
     most_tasks = checked_integer(
-        "most_tasks", _most_tasks(spec) if most_tasks is None else most_tasks
+        "most_tasks", _most_tasks(counts) if most_tasks is None else most_tasks
     )
     parts: list[FilePart] = []
-    fitting = fitting_request(PartialCounts(spec), request)
     for file in files:
         found = parts_of(file.path, fitting, format=format, most_bytes=part_bytes)
         if (found[0].size, found[0].modified) != (file.size, file.modified):
@@ -187,16 +188,16 @@ def plan_tasks(
     ]
 
 
-def _part_bytes(files: Sequence[ListedFile], spec: bytes, *, parallel_tasks: int) -> int:
-    if PartialCounts(spec)._has_names:
+def _part_bytes(files: Sequence[ListedFile], counts: PartialCounts, *, parallel_tasks: int) -> int:
+    if counts._has_names:
         return PART_BYTES_OF_NAMES
     size = sum(file.size for file in files)
     rounds = max(-(-size // (parallel_tasks * MOST_PART_BYTES)), 1)
     return max(-(-size // (parallel_tasks * rounds)), LEAST_PART_BYTES)
 
 
-def _most_tasks(spec: bytes) -> int:
-    return max(2, min(MOST_TASKS, _MOST_SEALED // len(PartialCounts(spec).seal())))
+def _most_tasks(counts: PartialCounts) -> int:
+    return max(2, min(MOST_TASKS, _MOST_SEALED // len(counts.seal())))
 
 
 def count_task(task: FileTask) -> TaskResult:
