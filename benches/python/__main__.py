@@ -22,9 +22,11 @@ from . import (
     instructions,
     known_names,
     partial_counts,
+    ranges,
     report,
     service,
     stores,
+    sums,
     wide_tables,
 )
 from .measuring import Results
@@ -53,6 +55,8 @@ def run(programs: Path, *, quick: bool) -> Results:
         "hierarchies": lambda: hierarchies.hierarchies(rounds=rounds),
         "distinct": lambda: distinct.distinct(rounds=rounds),
         "distribution": lambda: distribution.distribution(rounds=rounds),
+        "sums": lambda: sums.sums(rounds=rounds),
+        "ranges": lambda: ranges.ranges(rounds=min(rounds, 9)),
         "file formats": lambda: file_formats.file_formats(rounds=min(rounds, 9)),
         "stores": lambda: stores.stores(rounds=rounds),
         "service": lambda: service.service(rounds=1 if quick else 5),

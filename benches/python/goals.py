@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
-from . import distinct, distribution, file_formats, hierarchies, known_names, wide_tables
+from . import (
+    distinct,
+    distribution,
+    file_formats,
+    hierarchies,
+    known_names,
+    ranges,
+    sums,
+    wide_tables,
+)
 from .measuring import Results, figure
 
 
@@ -317,6 +326,23 @@ GOALS = [
                 results, "rank_error", group="distribution", name=distribution.PRIVATE, items=items
             )
             for items in (distribution.LATENCIES, distribution.EVEN)
+        ],
+    ),
+    at_most(
+        "processor time of sums by item over that of polars, exact",
+        2,
+        lambda results: [
+            value(results, "cpu_ns", group="sums", name=sums.PRIVATE, items=items)
+            / value(results, "cpu_ns", group="sums", name=sums.POLARS, items=items)
+            for items in (sums.SKEWED, sums.TEXT)
+        ],
+    ),
+    at_most(
+        "ms for the number of keys in a range, with its interval",
+        5,
+        lambda results: [
+            value(results, "cpu_ns", group="ranges", name=ranges.READ, items=items) / 1e6
+            for items in (ranges.EVEN, ranges.SKEWED)
         ],
     ),
     *(

@@ -20,7 +20,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.estimation.symmetric_sums import SymmetricError, half_width_of_sum
+from lazysketch.estimation.symmetric_sums import (
+    SampledErrors,
+    SymmetricError,
+    half_width_of_sum,
+)
 from lazysketch.specification.ranges import exact_coefficients
 
 __all__ = ["KeyRanges"]
@@ -44,7 +48,7 @@ class KeyRanges:
     locate: Callable[[int], Located]
     noise_variance: float
     most: float = math.inf
-    _errors: dict[Cell, SymmetricError] = field(default_factory=dict, init=False)
+    _rows: dict[int, SampledErrors] = field(default_factory=dict, init=False)
 
     @property
     def bits(self) -> int:
@@ -152,7 +156,7 @@ class KeyRanges:
 
     def _others(self, cell: Cell) -> SymmetricError:
         """Return what may be in a cell beside its own node: what is in the other cells."""
-        if cell not in self._errors:
-            others = np.delete(self.table[cell[0]], cell[1]).astype(np.float64)
-            self._errors[cell] = SymmetricError.among(others)
-        return self._errors[cell]
+        row, column = cell
+        if row not in self._rows:
+            self._rows[row] = SampledErrors.of(self.table[row].astype(np.float64))
+        return self._rows[row].without(float(self.table[row, column]))

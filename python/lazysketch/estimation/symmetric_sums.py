@@ -1,8 +1,7 @@
 """Quantiles of a sum of independent symmetric errors: noise, and what collides by chance.
 
 The characteristic function of such a sum is real, a product of one factor per error. Its inverse,
-by a midpoint rule, is exact up to the probability beyond the period of the rule: a few milliseconds
-for the sum of a hundred errors.
+by a midpoint rule, is exact up to the probability beyond the period of the rule.
 
 Source: J. Gil-Pelaez, "Note on the inversion theorem", 1951; R. B. Davies 1973 (the midpoint rule).
 """
@@ -17,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SymmetricError", "half_width_of_sum"]
+__all__ = ["SampledErrors", "SymmetricError", "half_width_of_sum"]
 
 Array = npt.NDArray[np.float64]
 
@@ -42,30 +41,60 @@ class SymmetricError:
     values: Array
     shares: Array
 
-    @classmethod
-    def among(cls, cells: Array) -> SymmetricError:
-        """Return an error like a cell, if each of some cells is equally likely.
-
-        Args:
-            cells: their values, at least one.
-
-        Returns:
-            The largest values as they are, the others in groups by their mean square.
-        """
-        squares = np.sort(np.square(cells.astype(np.float64)))
-        few, many = squares[-_LARGEST:], squares[:-_LARGEST]
-        groups = [group for group in np.array_split(many, _GROUPS) if len(group)]
-        values = [float(group.mean()) for group in groups]
-        shares = [len(group) / len(squares) for group in groups]
-        return cls(
-            np.sqrt(np.array([*values, *few])),
-            np.array([*shares, *[1.0 / len(squares)] * len(few)]),
-        )
-
     @property
     def variance(self) -> float:
         """The mean square."""
         return float(self.shares @ np.square(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class SampledErrors:
+    """A row of cells, of which each in turn is left out, and the others are a sample of its error.
+
+    The largest cells are kept as they are, the others in groups by their mean square.
+
+    Args:
+        ends: the largest square of each group, increasing.
+        sums: the sum of its squares.
+        sizes: how many cells it has.
+    """
+
+    ends: Array
+    sums: Array
+    sizes: Array
+
+    @classmethod
+    def of(cls, cells: Array) -> SampledErrors:
+        """Return the summary of a row.
+
+        Args:
+            cells: their values, at least two.
+        """
+        squares = np.sort(np.square(cells.astype(np.float64)))
+        alone = np.arange(max(len(squares) - _LARGEST, 0), len(squares))
+        grouped = np.linspace(0, alone[0], min(_GROUPS, int(alone[0])) + 1).astype(np.int64)
+        begins = np.concatenate([grouped[:-1], alone])
+        sizes = np.diff(begins, append=len(squares))
+        return cls(
+            squares[begins + sizes - 1],
+            np.add.reduceat(squares, begins),
+            sizes.astype(np.float64),
+        )
+
+    def without(self, value: float) -> SymmetricError:
+        """Return an error like any other cell than one.
+
+        Args:
+            value: that of the cell.
+        """
+        square = float(value) ** 2
+        group = int(np.searchsorted(self.ends, square))
+        sums, sizes = self.sums.copy(), self.sizes.copy()
+        sums[group] -= square
+        sizes[group] -= 1.0
+        kept = sizes > 0.0
+        means = np.maximum(sums[kept], 0.0) / sizes[kept]
+        return SymmetricError(np.sqrt(means), sizes[kept] / float(sizes.sum()))
 
 
 def half_width_of_sum(
@@ -96,7 +125,7 @@ def half_width_of_sum(
     points = step * (np.arange(math.ceil(_DECAYED / blur / step)) + 0.5)
     factors = np.exp(-0.5 * np.square(points * blur))
     for factor, error in parts:
-        factors *= np.cos(np.outer(points, factor * error.values)) @ error.shares
+        factors *= _mean_cosines(len(points), step * factor * error.values, error.shares)
     heights = 2.0 * factors / (math.pi * (np.arange(len(points)) + 0.5))
 
     low, high = 0.0, most
@@ -107,3 +136,16 @@ def half_width_of_sum(
         within = float(heights @ np.sin(points * middle))
         low, high = (low, middle) if within >= 1.0 - miss else (middle, high)
     return high
+
+
+def _mean_cosines(points: int, angles: Array, shares: Array) -> Array:
+    """Return the mean of cos((k + 1/2) angle) over the angles, by their shares, for k = 0, 1, ...
+
+    k is i m + j, and the cosine of a sum is a product of matrices: few cosines.
+    """
+    m = math.isqrt(points - 1) + 1
+    coarse = np.outer(m * np.arange(math.ceil(points / m)), angles)
+    fine = np.outer(angles, np.arange(m) + 0.5)
+    grid = (np.cos(coarse) * shares) @ np.cos(fine) - (np.sin(coarse) * shares) @ np.sin(fine)
+    found: Array = grid.ravel()[:points]
+    return found

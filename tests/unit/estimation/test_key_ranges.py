@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from lazysketch.estimation.key_ranges import KeyRanges
-from lazysketch.estimation.symmetric_sums import SymmetricError, half_width_of_sum
+from lazysketch.estimation.symmetric_sums import SampledErrors, half_width_of_sum
 
 BITS = 5
 
@@ -82,8 +82,10 @@ def test_ends_are_those_of_simulated_sums(heavy: int, miss: float) -> None:
     cells = chance.normal(0.0, noise, (rows, width))
     cells[:, :heavy] += chance.pareto(1.5, (rows, heavy)) * 300
     factors = chance.uniform(0.05, 0.5, rows)
+    added = np.column_stack([cells, np.zeros(rows)])
     errors = [
-        (factor, SymmetricError.among(row)) for factor, row in zip(factors, cells, strict=True)
+        (factor, SampledErrors.of(row).without(0.0))
+        for factor, row in zip(factors, added, strict=True)
     ]
     found = half_width_of_sum(errors, normal_variance=noise**2, miss=miss)
     sums = chance.normal(0.0, noise, 400_000)
@@ -92,3 +94,19 @@ def test_ends_are_those_of_simulated_sums(heavy: int, miss: float) -> None:
         sums += factor * sign * row[chance.integers(0, width, len(sums))]
     true = float(np.quantile(np.abs(sums), 1.0 - miss))
     assert 0.97 * true <= found <= 1.04 * true
+
+
+@pytest.mark.parametrize("width", [2, 3, 24, 25, 40, 64, 65, 300])
+def test_a_cell_is_left_out_of_its_row(width: int) -> None:
+    """Of few others each is there with its share; of many the mean square and the largest are."""
+    chance = np.random.default_rng(width)
+    cells = np.round(chance.normal(0.0, 3.0, width)) * 10.0 ** chance.integers(0, 6, width)
+    row = SampledErrors.of(cells)
+    for column, cell in enumerate(cells.tolist()):
+        others = np.abs(np.delete(cells, column))
+        found = row.without(cell)
+        assert float(found.shares.sum()) == pytest.approx(1.0)
+        assert found.variance == pytest.approx(float(np.mean(others**2)), rel=1e-9)
+        assert float(found.values.max()) == pytest.approx(float(others.max()), rel=1e-9)
+        if width <= 24:
+            np.testing.assert_allclose(found.values, np.sort(others), rtol=1e-9)
