@@ -14,6 +14,8 @@ _WITHIN: Final = (
     "tests/unit/pipelines/test_pipeline.py::test_all_parts_stay_within_the_guarantee"
     "[1.0-1e-06-substitution]"
 )
+_COMMAND: Final = "tests/unit/cli/commands/test_pipeline.py::"
+_RUN: Final = "lazysketch.cli.run.pipeline_run"
 
 BUGS_OF_PIPELINES: Final = (
     PlantedBug(
@@ -60,6 +62,33 @@ BUGS_OF_PIPELINES: Final = (
         patch=edited(
             "lazysketch.store.pipelines_by_name:PipelinesByName.pipeline",
             ("if noted is None:", "if True:"),
+        ),
+    ),
+    PlantedBug(
+        name="pipeline-run-not-charged",
+        subject="accounting",
+        claim="The command that counts several statistics does not charge its ledger.",
+        caught_by=f"{_COMMAND}test_a_ledger_is_charged_for_all_parts_before_anything_is_read",
+        patch=edited(
+            f"{_RUN}:run_of_pipeline",
+            ("charging.charge(pipeline.privacy, of=columns.first.name, state=None)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="rows-without-a-field-take-no-step",
+        subject="schedule",
+        claim="A row that lacks the field of a part takes no step in it.",
+        caught_by=f"{_COMMAND}test_a_row_without_a_field_is_a_step_of_the_others",
+        patch=edited(f"{_RUN}:_rows_of", ("one.empty_rows, one.rows", "(), len(one.items)")),
+    ),
+    PlantedBug(
+        name="pipeline-published-after-a-failure",
+        subject="schedule",
+        claim="A run that fails at a row publishes the counts up to this row.",
+        caught_by=f"{_COMMAND}test_a_strict_reading_that_fails_shows_nothing",
+        patch=edited(
+            f"{_RUN}:_Run._complete",
+            ("strict or not self._pipeline.steps or (failed and waits)", "False"),
         ),
     ),
 )

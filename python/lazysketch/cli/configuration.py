@@ -96,7 +96,7 @@ def _read(context: click.Context, _: click.Parameter, path: str | None) -> None:
         return
     group = context.find_root().command
     verbs = group.commands if isinstance(group, click.Group) else {}
-    top_level = _parsed(path)
+    top_level = parsed_settings(path, option=f"--{_CONFIG}")
     known = {key for verb in verbs.values() for key in options_of(verb)} - {_CONFIG}
     # Some names are of a verb and of an option: a table is the verb's.
     tables = {
@@ -104,13 +104,13 @@ def _read(context: click.Context, _: click.Parameter, path: str | None) -> None:
         for name in verbs
         if name in top_level and (name not in known or isinstance(top_level[name], dict))
     }
-    _check_keys(path, top_level, known=known | verbs.keys(), of="an option or a verb")
+    check_keys(path, top_level, known=known | verbs.keys(), of="an option or a verb")
     own: dict[str, object] = {}
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise ArgumentTypeError(f"{path}: {name}: expected a table, got {_type_of(table)}")
+            raise ArgumentTypeError(f"{path}: {name}: expected a table, got {type_of(table)}")
         keys = options_of(verbs[name]).keys() - {_CONFIG}
-        _check_keys(f"{path}: [{name}]", table, known=keys, of=f"an option of {name}")
+        check_keys(f"{path}: [{name}]", table, known=keys, of=f"an option of {name}")
         if name == context.info_name:
             own = table
     options = options_of(context.command)
@@ -123,17 +123,26 @@ def _read(context: click.Context, _: click.Parameter, path: str | None) -> None:
     context.default_map = values
 
 
-def _parsed(path: str) -> dict[str, object]:
+def parsed_settings(path: str, *, option: str) -> dict[str, object]:
+    """Return the content of a TOML file.
+
+    Args:
+        path: The file.
+        option: The option that named it, for messages.
+
+    Raises:
+        SourceError: No such file, one that cannot be read, a large one, or no TOML.
+    """
     try:
         with Path(path).open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
-        raise SourceError(f"--config: expected an existing file, got {path}") from None
+        raise SourceError(f"{option}: expected an existing file, got {path}") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SourceError(f"--config: expected a readable file, got {path}: {reason}") from None
+        raise SourceError(f"{option}: expected a readable file, got {path}: {reason}") from None
     if len(data) > _MAX_BYTES:
-        raise SourceError(f"--config: expected at most 1 MiB, got a larger file: {path}")
+        raise SourceError(f"{option}: expected at most 1 MiB, got a larger file: {path}")
     try:
         settings: dict[str, object] = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, RecursionError):
@@ -143,7 +152,15 @@ def _parsed(path: str) -> dict[str, object]:
     return settings
 
 
-def _check_keys(where: str, table: Table, *, known: Iterable[str], of: str) -> None:
+def check_keys(where: str, table: Table, *, known: Iterable[str], of: str) -> None:
+    """Raise ArgumentValueError for a key that is none of the known ones.
+
+    Args:
+        where: The table, for messages.
+        table: Its keys and values.
+        known: The names that a key may have.
+        of: What they are the names of.
+    """
     for key in table:
         if key not in known:
             raise ArgumentValueError(
@@ -154,7 +171,7 @@ def _check_keys(where: str, table: Table, *, known: Iterable[str], of: str) -> N
 def _checked(value: object, option: click.Option, context: click.Context, *, where: str) -> object:
     """Return the value converted to the option's type; errors name the key."""
     wanted = "a boolean" if option.is_flag else _WANTED.get(option.type.name, "a string")
-    found = _type_of(value)
+    found = type_of(value)
     if found != wanted and (wanted, found) != ("a number", "an integer"):
         raise ArgumentTypeError(f"{where}: expected {wanted}, got {found}")
     try:
@@ -171,7 +188,8 @@ _WANTED: Final = {
 }
 
 
-def _type_of(value: object) -> str:
+def type_of(value: object) -> str:
+    """Return the type of a value of a TOML file, in words."""
     names = {bool: "a boolean", int: "an integer", float: "a number", str: "a string"}
     return names.get(type(value), "a table" if isinstance(value, dict) else "an array or a date")
 

@@ -18,6 +18,7 @@ __all__ = [
     "ITEM_TYPES",
     "NUMBERS",
     "TIME_UNITS",
+    "columns_input_options",
     "files_argument",
     "input_options",
     "number_input_options",
@@ -80,6 +81,12 @@ def input_options(command: Command) -> Command:
 def unweighted_input_options(command: Command) -> Command:
     """Add the options of inputs without weights; the command gets them as ``reading``."""
     return gathered(InputSettings, "reading", *_FIELDS, *_ROWS, *_FOLLOWING)(command)
+
+
+def columns_input_options(command: Command) -> Command:
+    """Add the options of inputs of which several fields are read, as ``reading`` too."""
+    settings = functools.partial(InputSettings, field=None, items_type=ITEM_TYPES[0])
+    return gathered(settings, "reading", *_FORMAT, *_PARSING, *_CELLS, _STRICT)(command)
 
 
 def number_input_options(command: Command) -> Command:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +16,24 @@ from lazysketch.pipelines.part import Live
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.private_table import PrivateTable
 
-__all__ = ["column_of", "counted", "tables_of", "without_missing"]
+__all__ = ["ColumnWithGaps", "column_of", "counted", "tables_of", "without_missing"]
 
 _NONE: Final = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnWithGaps:
+    """A column of rows of which some have no value.
+
+    Attributes:
+        values: of the rows that have one, in order.
+        missing: the increasing positions of the others, counted from 0 over all rows.
+        rows: how many there are.
+    """
+
+    values: object
+    missing: Sequence[int]
+    rows: int
 
 
 def tables_of(live: Live) -> list[_native.PrivateSketch]:
@@ -88,6 +104,8 @@ def without_missing(values: Any) -> tuple[Any, npt.NDArray[np.int64], int]:
     Args:
         values: a column.
     """
+    if isinstance(values, ColumnWithGaps):
+        return values.values, np.array(values.missing, dtype=np.int64), values.rows
     if isinstance(values, np.ndarray) and values.dtype != object:
         return values, _NONE, len(values)
     if hasattr(values, "isna"):  # pandas

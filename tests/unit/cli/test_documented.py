@@ -150,6 +150,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = re.search(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert settings
     (folder / "lazysketch.toml").write_text(settings[1])
+    parts = re.search(r'^```toml title="flows.toml"\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL)
+    assert parts
+    (folder / "flows.toml").write_text(parts[1])
     for day in ("monday", "tuesday"):
         with LazyCountMin(depth=4, width=64, epsilon=1.0, delta=1e-8, hash_seed=1) as sketch:
             sketch.update_many(["login", "logout"] * 200)

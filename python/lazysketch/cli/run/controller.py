@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from lazysketch.cli.run import files
-from lazysketch.cli.run.exit_status import FAILED
 from lazysketch.cli.run.finishing import SAVE_EVERY, Finishing, Step, as_state
 from lazysketch.cli.run.history import History
 from lazysketch.cli.run.once import Once
+from lazysketch.cli.run.operator_report import report_to_operator, status_of
 from lazysketch.cli.run.people import advice_on_names, refusals
 from lazysketch.cli.run.result_checks import check_replaced
 from lazysketch.cli.run.signals import end_as_ctrl_c
@@ -34,7 +34,6 @@ from lazysketch.errors import HorizonError, LazySketchError, StoreError
 from lazysketch.releases.periodic import PeriodicSaves
 from lazysketch.releases.release import Release
 from lazysketch.sources import feed
-from lazysketch.sources.formats.hints import what_to_check
 from lazysketch.sources.io.naming import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import Moment
-    from lazysketch.sources import Source
+    from lazysketch.sources import RowBatch, Source
 
 _JSON_SECONDS: Final = 1.0
 
@@ -118,7 +117,7 @@ def count(
         charging.end()
     if state is None and source.part_read is not None and done.failure is None and not status:
         charging.remind()
-    _report_to_operator(source, done, refused=refused)
+    report_to_operator(source, seconds=done.seconds, interrupted=done.interrupted, refused=refused)
     if names and (advice := advice_on_names(source.tally.fields)):
         tell(advice)
     if state is not None and not batches.ended:
@@ -127,7 +126,7 @@ def count(
         raise done.failure
     if status:
         return status
-    status = 0 if done.interrupted else _status(source)
+    status = 0 if done.interrupted else status_of(source)
     # Asked last: a signal may come at any line above.
     return signals.status if done.interrupted or signals.first is not None else status
 
@@ -186,7 +185,7 @@ class _Run:
 
     def __init__(
         self,
-        batches: UntilFailure,
+        batches: UntilFailure[RowBatch],
         target: Target,
         *,
         source: Source,
@@ -367,47 +366,3 @@ def _inputs(source: Source, reading: InputSettings) -> Row:
 def _refusals(people: Refusing | None) -> str:
     """Return what the bound of people refused, "" if there is nothing to say."""
     return refusals(people) if people and (people.refused or sys.stderr.isatty()) else ""
-
-
-def _report_to_operator(source: Source, done: _Reading, *, refused: str) -> None:
-    """Print what the guarantee does not cover, on a terminal or if rows were not counted."""
-    tally = source.tally
-    if done.interrupted:
-        rows = f"after {tally.rows:,} rows" if tally.rows else "before the first row"
-        tell(f"interrupted {rows}")
-    if sys.stderr.isatty():
-        for guess in tally.guesses:
-            tell(guess)
-    for hint in tally.hints:
-        tell(f"{hint} (for the operator, outside the guarantee)")
-    if refused:
-        tell(f"{refused} (for the operator, outside the guarantee)")
-    if not (tally.malformed or tally.absent or tally.clipped or sys.stderr.isatty()):
-        return
-    rate = tally.rows / done.seconds if done.seconds else 0.0
-    line = f"{tally.rows:,} rows in {done.seconds:,.2f} s ({rate:,.0f}/s)"
-    if tally.malformed:
-        places = ", ".join(f"{place.name} row {place.row:,}" for place in tally.first_malformed)
-        more = ", ..." if tally.malformed > len(tally.first_malformed) else ""
-        line += f", {tally.malformed:,} of them malformed: {places}{more}"
-    if tally.without_user:
-        line += f"; {tally.without_user:,} malformed for want of a person (no-user)"
-    if tally.absent:
-        line += f", {tally.absent:,} of them without the field"
-    if source.weighted:
-        line += f"; total weight {tally.total_weight:,}, {tally.clipped:,} weights clipped"
-    tell(f"{line} (for the operator, outside the guarantee)")
-    if tally.malformed and tally.malformed == tally.rows:
-        check = what_to_check(tally.formats, hints=tally.hints)
-        if tally.without_user == tally.rows:
-            check = f"since none has a person, {check}, and --user"
-        tell(f"every row was malformed, {check}")
-
-
-def _status(source: Source) -> int:
-    """Return the exit status of a run that read its input; warn if most rows were malformed."""
-    tally = source.tally
-    if tally.rows > tally.malformed > tally.rows / 2:
-        check = what_to_check(tally.formats, hints=tally.hints)
-        tell(f"more than half of the rows were malformed, {check}")
-    return FAILED if 0 < tally.rows == tally.malformed else 0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.settings import ResultSettings
     from lazysketch.releases.any_release import AnyRelease
 
-__all__ = ["check_interval", "check_replaced", "check_result"]
+__all__ = ["check_interval", "check_overwrite", "check_replaced", "check_result"]
 
 _MIN_INTERVAL: Final = 0.05  # seconds
 _SPENT: Final = (
@@ -55,7 +55,7 @@ def check_result(result: ResultSettings, *, ends_early: bool = True, goes_on: bo
                 "a range"
             )
     if path is not None and files.check_release_target(path, option=SAVE) and not goes_on:
-        _check_overwrite(path, overwrite=result.overwrite)
+        check_overwrite(path, overwrite=result.overwrite)
     if result.save_names is not None:
         files.check_names_target(result.save_names, option=SAVE_NAMES)
     if result.plot is not None:
@@ -77,14 +77,23 @@ def check_replaced(result: ResultSettings, release: AnyRelease) -> None:
         return
     same = {part.sketch_id for part in files.load(path).parts}
     if same != {part.sketch_id for part in release.parts}:
-        _check_overwrite(path, overwrite=result.overwrite)
+        check_overwrite(path, overwrite=result.overwrite)
 
 
-def _check_overwrite(path: str, *, overwrite: bool) -> None:
-    """Raise for a release of an earlier run, or with ``--overwrite`` tell that it is replaced."""
+def check_overwrite(path: str, *, overwrite: bool, option: str = SAVE) -> None:
+    """Raise for a release of an earlier run, or with ``--overwrite`` tell that it is replaced.
+
+    Args:
+        path: The release.
+        overwrite: Whether it may be replaced.
+        option: What it would be replaced by, for messages.
+
+    Raises:
+        SourceError: It must not be replaced.
+    """
     if not overwrite:
         raise SourceError(
-            f"{SAVE}: expected a new file, got {path}, a release of an earlier run. {_SPENT}: "
+            f"{option}: expected a new file, got {path}, a release of an earlier run. {_SPENT}: "
             "query that release instead, or replace it by --overwrite"
         )
-    tell(f"{SAVE}: replaces {path}, a release of an earlier run. {_SPENT}")
+    tell(f"{option}: replaces {path}, a release of an earlier run. {_SPENT}")

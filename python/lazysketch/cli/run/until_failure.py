@@ -3,19 +3,51 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from lazysketch.errors import HorizonError, LazySketchError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from lazysketch.sources import RowBatch, Source
+    from typing_extensions import Self
 
 __all__ = ["UntilFailure"]
 
 
-class UntilFailure:
+class _Batch(Protocol):
+    """Consecutive rows."""
+
+    @property
+    def rows(self) -> int: ...
+
+    def first(self, rows: int) -> Self: ...
+
+
+_Rows = TypeVar("_Rows", bound=_Batch)
+
+
+_Read = TypeVar("_Read", covariant=True)
+
+
+class _Source(Protocol[_Read]):
+    """What yields batches, and may be asked to end."""
+
+    @property
+    def max_weight(self) -> int: ...
+
+    @property
+    def of_people(self) -> bool: ...
+
+    @property
+    def reads_ahead(self) -> bool: ...
+
+    def stop(self) -> None: ...
+
+    def __iter__(self) -> Generator[_Read, None, None]: ...
+
+
+class UntilFailure(Generic[_Rows]):
     """The batches of a source up to a request to stop, its first failure or the horizon.
 
     Args:
@@ -23,7 +55,7 @@ class UntilFailure:
         horizon: The number of rows at most; None for any.
     """
 
-    def __init__(self, source: Source, *, horizon: int | None) -> None:
+    def __init__(self, source: _Source[_Rows], *, horizon: int | None) -> None:
         self.max_weight = source.max_weight
         self.of_people = source.of_people
         self.failure: LazySketchError | None = None
@@ -43,7 +75,7 @@ class UntilFailure:
         self._source.stop()
         return self._source.reads_ahead or not self._waiting
 
-    def __iter__(self) -> Generator[RowBatch, None, None]:
+    def __iter__(self) -> Generator[_Rows, None, None]:
         left = self._horizon
         if self.ended:
             return
@@ -59,7 +91,7 @@ class UntilFailure:
         except LazySketchError as failure:
             self.failure = failure
 
-    def _next(self, batches: Generator[RowBatch, None, None]) -> RowBatch | None:
+    def _next(self, batches: Generator[_Rows, None, None]) -> _Rows | None:
         self._waiting = True
         try:
             return next(batches, None)

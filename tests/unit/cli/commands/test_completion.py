@@ -33,6 +33,7 @@ def test_the_script_is_valid_for_the_shell(capsys: pytest.CaptureFixture[str], s
                     "distinct",
                     "quantiles",
                     "estimate",
+                    "pipeline",
                     "serve",
                     "state",
                     "query",

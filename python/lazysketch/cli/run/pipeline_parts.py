@@ -1,0 +1,214 @@
+"""The file of the parts of a pipeline: a table for each statistic, with the options of its verb."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, cast
+
+from lazysketch import DistinctCount, Distribution, HeavyHitters, Part
+from lazysketch.arguments import checked_real
+from lazysketch.cli.configuration import check_keys, parsed_settings, type_of
+from lazysketch.cli.input_options import ITEM_TYPES, NUMBERS
+from lazysketch.cli.statistic_options import DistributionSettings
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.releases.value_rows import SHARES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lazysketch.specification.schedules import Schedule
+
+__all__ = ["DISTINCT", "QUANTILES", "TOP", "DescribedPart", "read_parts"]
+
+TOP, DISTINCT, QUANTILES = "top", "distinct", "quantiles"
+_OPTION: Final = "--parts"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_SHARE: Final = 0.01
+_ROWS: Final = 20
+_BINS: Final = 1024
+
+_INTEGER, _NUMBER, _TEXT, _LIST = "an integer", "a number", "a string", "an array of numbers"
+_COMMON: Final = {"statistic": _TEXT, "by": _TEXT, "importance": _NUMBER}
+_OPTIONS: Final[dict[str, dict[str, str]]] = {
+    TOP: {
+        "share": _NUMBER,
+        "rows": _INTEGER,
+        "width": _INTEGER,
+        "depth": _INTEGER,
+        "items-type": _TEXT,
+    },
+    DISTINCT: {"bits": _INTEGER, "levels": _INTEGER, "items-type": _TEXT},
+    QUANTILES: {
+        "low": _NUMBER,
+        "high": _NUMBER,
+        "bins": _INTEGER,
+        "scale": _TEXT,
+        "edges": _LIST,
+        "quantiles": _LIST,
+    },
+}
+_SCALES: Final = ("linear", "log")
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedPart:
+    """A statistic of a pipeline, as its file describes it.
+
+    Attributes:
+        name: Its name.
+        statistic: The verb that counts it alone.
+        items_type: The type of the items.
+        options: Of its table.
+        field: The field that it counts; None for the default of the format.
+        importance: The weight of its predicted error.
+        rows: Most rows that are shown.
+        quantiles: The shares that are shown of a distribution.
+    """
+
+    name: str
+    statistic: str
+    items_type: str
+    options: Mapping[str, object]
+    field: str | None = None
+    importance: float = 1.0
+    rows: int = _ROWS
+    quantiles: tuple[float, ...] = SHARES
+
+    @property
+    def column(self) -> tuple[str | None, str]:
+        """The field and how it is read: what two parts may share."""
+        return self.field, self.items_type
+
+    def part(self, column: str, schedule: Schedule | None) -> Part:
+        """Return the part of a pipeline.
+
+        Args:
+            column: The name of its column there.
+            schedule: When it is published; None for the default of its class.
+        """
+        kinds = {TOP: HeavyHitters, DISTINCT: DistinctCount, QUANTILES: Distribution}
+        options = {**self.options, **({} if schedule is None else {"schedule": schedule})}
+        return Part(kinds[self.statistic], column, importance=self.importance, **options)
+
+
+def read_parts(path: str) -> list[DescribedPart]:
+    """Return the parts of a file, in its order.
+
+    Args:
+        path: A TOML file with a table for each part.
+
+    Raises:
+        SourceError: A file that cannot be read.
+        ArgumentTypeError: A value of a wrong type, or one that is missing.
+        ArgumentValueError: An unknown name, a value outside its range, or no part.
+    """
+    tables = parsed_settings(path, option=_OPTION)
+    if not tables:
+        raise ArgumentValueError(
+            f"{_OPTION}: expected a table for each statistic, such as [pages], got none in {path}"
+        )
+    return [_described(path, name, table) for name, table in tables.items()]
+
+
+def _described(path: str, name: str, table: object) -> DescribedPart:
+    if not isinstance(table, dict):
+        raise ArgumentTypeError(f"{path}: {name}: expected a table, got {type_of(table)}")
+    where = f"{path}: [{name}]"
+    if not _NAME.fullmatch(name):
+        raise ArgumentValueError(
+            f"{where}: expected a name of letters, digits, '_', '-' and '.', which names a file "
+            "too, got another"
+        )
+    if "statistic" not in table:
+        known = ", ".join(_OPTIONS)
+        raise ArgumentTypeError(f"{where} statistic: expected one of {known}, got none")
+    statistic = _text(where, table, "statistic", tuple(_OPTIONS))
+    types = {**_COMMON, **_OPTIONS[statistic]}
+    check_keys(where, table, known=types, of=f"an option of {statistic}")
+    for key, value in table.items():
+        _check_type(f"{where} {key}", value, types[key])
+    try:
+        return replace(
+            _OF_STATISTIC[statistic](name, where, table),
+            field=cast("str | None", table.get("by")),
+            importance=checked_real("importance", table.get("importance", 1.0)),
+        )
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        told = str(error).removeprefix("--")
+        raise type(error)(told if told.startswith(path) else f"{where} {told}") from None
+
+
+def _top(name: str, where: str, table: Mapping[str, object]) -> DescribedPart:
+    given = {key: table[key] for key in ("width", "depth") if key in table}
+    rows = cast("int", table.get("rows", _ROWS))
+    if rows < 1:
+        raise ArgumentValueError(f"rows: expected an integer of at least 1, got {rows}")
+    return DescribedPart(
+        name=name,
+        statistic=TOP,
+        items_type=_text(where, table, "items-type", ITEM_TYPES),
+        options={"share": table.get("share", _SHARE), **given},
+        rows=rows,
+    )
+
+
+def _distinct(name: str, where: str, table: Mapping[str, object]) -> DescribedPart:
+    return DescribedPart(
+        name=name,
+        statistic=DISTINCT,
+        items_type=_text(where, table, "items-type", ITEM_TYPES),
+        options={key: table[key] for key in ("bits", "levels") if key in table},
+    )
+
+
+def _quantiles(name: str, where: str, table: Mapping[str, object]) -> DescribedPart:
+    edges = cast("list[float] | None", table.get("edges"))
+    settings = DistributionSettings(
+        epsilon=1.0,
+        delta=1e-8,
+        relation="substitution",
+        horizon=None,
+        low=cast("float | None", table.get("low")),
+        high=cast("float | None", table.get("high")),
+        bins=cast("int", table.get("bins", _BINS)),
+        scale=_text(where, table, "scale", _SCALES),
+        edges=None if edges is None else ",".join(repr(float(edge)) for edge in edges),
+        max_events_per_user=1,
+    )
+    shares = tuple(cast("list[float]", table.get("quantiles", SHARES)))
+    if not shares or not all(0.0 < share < 1.0 for share in shares):
+        raise ArgumentValueError("quantiles: expected shares above 0 and below 1, got others")
+    return DescribedPart(
+        name=name,
+        statistic=QUANTILES,
+        items_type=NUMBERS,
+        options={"bins": settings.public_bins},
+        quantiles=shares,
+    )
+
+
+_OF_STATISTIC: Final[dict[str, Callable[[str, str, Mapping[str, object]], DescribedPart]]] = {
+    TOP: _top,
+    DISTINCT: _distinct,
+    QUANTILES: _quantiles,
+}
+
+
+def _check_type(where: str, value: object, wanted: str) -> None:
+    is_list = isinstance(value, list) and all(_is_number(one) for one in value)
+    found = _LIST if is_list else type_of(value)
+    if found != wanted and (wanted, found) != (_NUMBER, _INTEGER):
+        raise ArgumentTypeError(f"{where}: expected {wanted}, got {found}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(where: str, table: Mapping[str, object], key: str, known: tuple[str, ...]) -> str:
+    """Return a word among some; the first by default."""
+    found = table.get(key, known[0])
+    if found not in known:
+        raise ArgumentValueError(f"{where} {key}: expected one of {', '.join(known)}, got another")
+    return str(found)
