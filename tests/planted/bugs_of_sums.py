@@ -12,6 +12,7 @@ __all__ = ["BUGS_OF_SUMS", "BUGS_OF_SUMS_IN_THE_CORE"]
 _NOISE: Final = "tests/unit/sums/test_sums_noise.py::"
 _SUMS: Final = "tests/unit/sums/test_sums.py::"
 _COVERAGE: Final = "tests/statistical/test_sums_coverage.py::"
+_STORED: Final = "tests/unit/store/test_stored_sums.py::"
 _ENDS: Final = "lazysketch.releases.sums_queries:SumsQueries"
 
 BUGS_OF_SUMS_IN_THE_CORE: Final = (
@@ -124,6 +125,56 @@ BUGS_OF_SUMS: Final = (
         patch=edited(
             "lazysketch.releases.sums_release:SumsRelease._promised",
             ("return str(self._privacy_of(part, values))", "return str(part.privacy)"),
+        ),
+    ),
+    PlantedBug(
+        name="stored-sums-of-other-bounds",
+        subject="durable state",
+        claim="Sums of a store go on with other bounds, by which its integers are other values.",
+        caught_by=_STORED + "test_other_bounds_are_refused",
+        patch=edited(
+            "lazysketch.store.stored_sums:StoredSums._further_parameters",
+            ("(grid.low + 0.0, grid.high + 0.0, grid.is_exact)", "grid.steps"),
+        ),
+    ),
+    PlantedBug(
+        name="tables-of-sums-share-an-id",
+        subject="reuse of draws",
+        claim="Both tables of stored sums have one id, and one noise where their sizes are equal.",
+        caught_by=_STORED + "test_both_tables_have_ids_of_their_own",
+        patch=edited("lazysketch.sums.sums:Sums._make", ("origin(1)", "origin(0)")),
+    ),
+    PlantedBug(
+        name="sums-of-a-clock-count-in-one-table",
+        subject="durable state",
+        claim="Events of the open step of a clock are in the table of events alone.",
+        caught_by=_STORED + "test_a_public_clock_ends_the_steps",
+        patch=edited(
+            "lazysketch.store.stored_sums:StoredSums._count",
+            (
+                "[counts, values], [events, events], [None, weights]",
+                "[counts], [events], [None]",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="ingested-values-of-sums-are-lost",
+        subject="durable state",
+        claim="Events of a batch that a store counts once have the value 0.",
+        caught_by=_STORED + "test_batches_are_counted_once_and_have_values",
+        patch=edited(
+            "lazysketch.store.stored_sums:StoredSums._batch",
+            ("self._weights(weights)", "self._weights([0.0 for _ in weights])"),
+        ),
+    ),
+    PlantedBug(
+        name="one-table-of-sums-in-the-account",
+        subject="accounting",
+        claim="The account of a store has the table of events alone, without that of values.",
+        caught_by=_STORED + "test_both_tables_have_ids_of_their_own",
+        patch=edited(
+            "lazysketch.store.spent:plain_privacy",
+            ("(privacy.counts, privacy.values)", "(privacy.counts,)"),
         ),
     ),
 )

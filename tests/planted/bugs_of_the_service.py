@@ -319,7 +319,7 @@ BUGS_OF_THE_SERVICE: Final = (
         claim="A count that ends takes a last step only if something came since its last slice.",
         caught_by=_DISTINCT + "test_the_end_is_published_at_the_next_tick_whatever_came[late0]",
         patch=edited(
-            "lazysketch.store.stored_held_table:StoredHeldTable.finish",
+            "lazysketch.store.stored_held_table:StoredHeldTables.finish",
             ("steps=0 if self._ended_steps is None else 1", "steps=0"),
         ),
     ),
@@ -329,7 +329,7 @@ BUGS_OF_THE_SERVICE: Final = (
         claim="The number of steps of a count by the clock, which readers see, is that of events.",
         caught_by=_DISTINCT + "test_events_change_the_noisy_counts_alone",
         patch=edited(
-            "lazysketch.store.stored_held_table:StoredHeldTable._batch",
+            "lazysketch.store.stored_held_table:StoredHeldTables._batch",
             ('method="add_to_batch"', 'method="update_many"'),
         ),
     ),

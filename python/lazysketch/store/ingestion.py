@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         StoredHitters,
         StoredSketch,
     )
+    from lazysketch.store.stored_ranges import StoredRanges
     from lazysketch.store.stored_sliding import StoredSliding
+    from lazysketch.store.stored_sums import StoredSums
     from lazysketch.store.stored_windows import StoredWindows
 
     Stored: TypeAlias = (
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
         | StoredCounters
         | StoredDistinct
         | StoredDistribution
+        | StoredRanges
+        | StoredSums
         | StoredHitters
         | StoredHierarchy
         | StoredWindows
@@ -84,7 +88,8 @@ class Ingestion(ClosedByBlock, LiveState):
             sequence: 1, 2, ... within the source; gaps are allowed.
             items: the events, one step each.
             into: the object that counts them.
-            weights: one integer per item, or None for weight 1.
+            weights: one integer per item, or None for weight 1; for sums by item their values, one
+                number per item.
             empty_rows: positions of rows without an event, as for ``update_rows``; None for none.
             column: the name of the column, for a table with several columns.
             times: for windows of a range, the time of each event.
@@ -131,7 +136,7 @@ class Ingestion(ClosedByBlock, LiveState):
             sources: the sequence of the batch of each source; empty for events of none.
             items: the events of all batches, one after the other.
             into: the object that counts them.
-            weights: one integer per item, or None for weight 1.
+            weights: as for :meth:`ingest`.
             user: the person of each event, as for :meth:`ingest`.
             durable: as for :meth:`ingest`.
 

@@ -36,6 +36,7 @@ from lazysketch.store.stored_objects import (
 )
 from lazysketch.store.stored_ranges import StoredRanges
 from lazysketch.store.stored_sliding import StoredSliding
+from lazysketch.store.stored_sums import StoredSums
 from lazysketch.store.stored_windows import StoredWindows
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from lazysketch.store.stored_sliding import StoredSlidingOptions
     from lazysketch.store.stored_windows import StoredWindowsOptions
 
-__all__ = ["ObjectsByName"]
+__all__ = ["ObjectsByName", "one_table", "require_spec"]
 
 Object = TypeVar(
     "Object",
@@ -54,6 +55,7 @@ Object = TypeVar(
     StoredDistinct,
     StoredDistribution,
     StoredRanges,
+    StoredSums,
     StoredHitters,
     StoredHierarchy,
     StoredWindows,
@@ -111,9 +113,9 @@ class ObjectsByName(PartialIngestion):
             ...     store.sketch("visits", spec).step
             3
         """
-        _require(TableSpec, spec)
+        require_spec(TableSpec, spec)
         kind = class_of(spec)
-        return self._opened(name, lambda origin: _one_table(kind._made, spec, origin))
+        return self._opened(name, lambda origin: one_table(kind._made, spec, origin))
 
     def counters(self, name: str, spec: TableSpec) -> StoredCounters:
         """Return the counters of a name: new ones, or those that the store has.
@@ -132,73 +134,8 @@ class ObjectsByName(PartialIngestion):
             ArgumentValueError: a name that is open already, or another description.
             StoreError: a store that cannot be read or written.
         """
-        _require(TableSpec, spec)
-        return self._opened(name, lambda origin: _one_table(StoredCounters._made, spec, origin))
-
-    def distinct(self, name: str, spec: TableSpec) -> StoredDistinct:
-        """Return the count of distinct items of a name: a new one, or the one that the store has.
-
-        Guarantee: that of :class:`DistinctCount`, over all lives of the store. Another era begins
-        without bits: people who are in both eras count in both.
-
-        Args:
-            name: its name in the store, 1 to 200 characters.
-            spec: its description, of kind ``"distinct"``, such as ``DistinctCount(...).spec``; the
-                same in every life.
-
-        Returns:
-            A live count. Its changes are durable when the store commits.
-
-        Raises:
-            ArgumentTypeError: not a name, or not a description.
-            ArgumentValueError: a name that is open already, or another description.
-            StoreError: a store that cannot be read or written.
-        """
-        _require(TableSpec, spec)
-        return self._opened(name, lambda origin: _one_table(StoredDistinct._made, spec, origin))
-
-    def distribution(self, name: str, spec: TableSpec) -> StoredDistribution:
-        """Return the distribution of values of a name: a new one, or the one that the store has.
-
-        Guarantee: that of :class:`Distribution`, over all lives of the store.
-
-        Args:
-            name: its name in the store, 1 to 200 characters.
-            spec: its description, of kind ``"values"``, such as ``Distribution(...).spec``; the
-                same in every life.
-
-        Returns:
-            A live distribution. Its changes are durable when the store commits.
-
-        Raises:
-            ArgumentTypeError: not a name, or not a description.
-            ArgumentValueError: a name that is open already, or another description.
-            StoreError: a store that cannot be read or written.
-        """
-        _require(TableSpec, spec)
-        made = StoredDistribution._made
-        return self._opened(name, lambda origin: _one_table(made, spec, origin))
-
-    def ranges(self, name: str, spec: TableSpec) -> StoredRanges:
-        """Return the counts of ranges of keys of a name: new ones, or those that the store has.
-
-        Guarantee: that of :class:`Ranges`, over all lives of the store.
-
-        Args:
-            name: their name in the store, 1 to 200 characters.
-            spec: their description, of kind ``"ranges"``, such as ``Ranges(...).spec``; the same in
-                every life.
-
-        Returns:
-            Live counts. Their changes are durable when the store commits.
-
-        Raises:
-            ArgumentTypeError: not a name, or not a description.
-            ArgumentValueError: a name that is open already, or another description.
-            StoreError: a store that cannot be read or written.
-        """
-        _require(TableSpec, spec)
-        return self._opened(name, lambda origin: _one_table(StoredRanges._made, spec, origin))
+        require_spec(TableSpec, spec)
+        return self._opened(name, lambda origin: one_table(StoredCounters._made, spec, origin))
 
     def heavy_hitters(self, name: str, spec: HeavyHittersSpec) -> StoredHitters:
         """Return the heavy hitters of a name: new ones, or those that the store has.
@@ -217,8 +154,8 @@ class ObjectsByName(PartialIngestion):
             ArgumentValueError: a name that is open already, or another description.
             StoreError: a store that cannot be read or written.
         """
-        _require(HeavyHittersSpec, spec)
-        return self._opened(name, lambda origin: _one_table(StoredHitters._made, spec, origin))
+        require_spec(HeavyHittersSpec, spec)
+        return self._opened(name, lambda origin: one_table(StoredHitters._made, spec, origin))
 
     def hierarchy(
         self,
@@ -384,12 +321,25 @@ class ObjectsByName(PartialIngestion):
         self._eras.begin(record.facts)
 
 
-def _require(kind: type, spec: object) -> None:
+def require_spec(kind: type, spec: object) -> None:
+    """Raise ArgumentTypeError unless a description is of a class.
+
+    Args:
+        kind: the class.
+        spec: the description.
+    """
     if not isinstance(spec, kind):
         got = type(spec).__name__
         raise ArgumentTypeError(f"spec: expected a {kind.__name__}, got {got}")
 
 
-def _one_table(made: Callable[..., Object], spec: object, origin: Origin) -> Object:
+def one_table(made: Callable[..., Object], spec: object, origin: Origin) -> Object:
+    """Return an object of one table.
+
+    Args:
+        made: makes it, from a description, a key and a state.
+        spec: the description.
+        origin: where it comes from.
+    """
     key, state = origin(0)
     return made(spec, key=key, state=state)

@@ -16,8 +16,8 @@ from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.ingestion import checked_name
-from lazysketch.store.objects_by_name import ObjectsByName
 from lazysketch.store.recovered_objects import note_record
+from lazysketch.store.statistics_by_name import StatisticsByName
 from lazysketch.store.stored_pipeline import StoredPipeline, noted_split, split_of_note
 
 __all__ = ["PipelinesByName"]
@@ -25,7 +25,7 @@ __all__ = ["PipelinesByName"]
 _NOTE: Final = "\0pipeline "  # names of sources are printable, so none is this one
 
 
-class PipelinesByName(ObjectsByName):
+class PipelinesByName(StatisticsByName):
     """The pipelines of a store, above its objects."""
 
     def __init__(self, native: _native.Store) -> None:

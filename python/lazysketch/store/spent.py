@@ -13,6 +13,7 @@ from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.person_bound import CountedOnce, PersonBound
+from lazysketch.privacy.sums_privacy import SumsPrivacy
 
 __all__ = ["Spent", "SpentPart", "part_of", "plain_privacy"]
 
@@ -119,10 +120,13 @@ def plain_privacy(stored: Any) -> dict[str, Any]:
     Args:
         stored: an object of a store.
     """
-    privacy: Privacy | JointPrivacy | LevelsPrivacy = stored.privacy
+    privacy: Privacy | SumsPrivacy | JointPrivacy | LevelsPrivacy = stored.privacy
     plain: dict[str, Any] = {"epsilon": privacy.epsilon, "delta": privacy.delta}
     if isinstance(privacy, Privacy):
         return plain | {"counts": [dataclasses.asdict(privacy)]}
+    if isinstance(privacy, SumsPrivacy):
+        tables = (privacy.counts, privacy.values)
+        return plain | {"counts": [dataclasses.asdict(table) for table in tables]}
     levels = privacy.levels if isinstance(privacy, LevelsPrivacy) else (privacy,)
     if privacy.within is not None:
         plain["within"] = privacy.within

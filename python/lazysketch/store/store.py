@@ -10,6 +10,8 @@ from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.releases.release import Release
+from lazysketch.releases.sums_release import SumsRelease
+from lazysketch.sketches.held_table import HeldTables
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.checkpoint_header import header_of
@@ -22,6 +24,7 @@ from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindo
 from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
 from lazysketch.store.stored_ranges import StoredRanges
 from lazysketch.store.stored_sliding import StoredSliding
+from lazysketch.store.stored_sums import StoredSums
 from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Store"]
@@ -30,6 +33,7 @@ _OF_OTHER_RELEASES = (
     StoredDistinct,
     StoredDistribution,
     StoredRanges,
+    StoredSums,
     StoredHierarchy,
     StoredWindows,
     StoredSliding,
@@ -142,7 +146,7 @@ class Store(PipelinesByName):
         chosen = checked_name("name", name)
         if chosen not in self._open:
             raise ArgumentValueError(f"name: expected an open object, got {shown(chosen)}")
-        if isinstance(self._open[chosen], StoredDistinct | StoredDistribution | StoredRanges):
+        if isinstance(self._open[chosen], HeldTables):
             raise ArgumentValueError("name: expected counts of items, got others")
         releases = self._eras.earlier.get(chosen, [])
         most = max(len(tables_of(self._open[chosen])) - 1, 0)
@@ -208,8 +212,27 @@ class Store(PipelinesByName):
         last = self._earlier_of(name, StoredRanges, "count of ranges")
         return last if isinstance(last, RangesRelease) else None
 
+    def earlier_sums(self, name: str) -> SumsRelease | None:
+        """Return what sums by item had published last in earlier eras, merged.
+
+        Merge it with their own release: ``live.release().merge(earlier)``.
+
+        Args:
+            name: name of sums.
+
+        Returns:
+            The sum of their last releases; None if there is no earlier era, or nothing was
+            published in any.
+
+        Raises:
+            ArgumentTypeError: not a name.
+            ArgumentValueError: another object, or one that was not opened yet.
+        """
+        last = self._earlier_of(name, StoredSums, "object with sums by item")
+        return last if isinstance(last, SumsRelease) else None
+
     def _earlier_of(self, name: str, kind: type, wanted: str) -> AnyRelease | None:
-        """Return what an object with one table had published in earlier eras."""
+        """Return what an object with one release had published in earlier eras."""
         chosen = checked_name("name", name)
         if not isinstance(self._open.get(chosen), kind):
             raise ArgumentValueError(f"name: expected an open {wanted}, got {shown(chosen)}")

@@ -31,7 +31,7 @@ _MOST_NAMES: Final = 2**30
 # What depends on arguments alone.
 _FIXED: Final = frozenset(
     {
-        "bins", "bits", "counters", "depth", "discovery_epoch", "from_spec", "hash_seed",
+        "bins", "bits", "counters", "depth", "discovery_epoch", "from_spec", "grid", "hash_seed",
         "horizon", "kind", "levels", "mechanism", "memory", "not_private_because", "privacy",
         "private", "schedule", "sigma", "sketch_id", "smallest_share", "spec", "takes_times",
         "threshold", "width",
@@ -87,6 +87,10 @@ class Changes:
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
         """Return the items as batches that are counted and logged, one per table."""
         return [_native.logged_events(items, column=column)]
+
+    def _further_parameters(self) -> str:
+        """Return what describes the object beside its tables, for the digest of its parameters."""
+        return ""
 
     def _people(self) -> dict[int, _native.People]:
         """Return what people have contributed, by the numbers of tables; none without a bound."""

@@ -1,4 +1,4 @@
-"""Base of the objects of a store that count in a table of their own.
+"""Bases of the objects of a store that count in tables of their own.
 
 With a public clock a step is a slice of time: events are added to the open step, in any number of
 batches, and the step ends when the clock says so.
@@ -12,21 +12,18 @@ from typing import Final
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.sketches.held_table import HeldTable
+from lazysketch.sketches.held_table import HeldTable, HeldTables
 from lazysketch.store.calls import Call
 from lazysketch.store.partial_batches import ADDED
 from lazysketch.store.stored_changes import Changes, unknown_change
 
-__all__ = ["StoredHeldTable"]
+__all__ = ["StoredHeldTable", "StoredHeldTables"]
 
 _COUNTING: Final = ("update_many", "update_rows", "update_batch")
 
 
-class StoredHeldTable(Changes, HeldTable):
-    """An object of a store whose log has batches of one table, without weights."""
-
-    def _partial_table(self) -> _native.PrivateSketch:
-        return self._table
+class StoredHeldTables(Changes, HeldTables):
+    """An object of a store whose tables take all steps together."""
 
     _ended_steps: Callable[[], int] | None = None
 
@@ -41,7 +38,7 @@ class StoredHeldTable(Changes, HeldTable):
         Raises:
             ArgumentTypeError: another schedule than Batch.
         """
-        if self._table.schedule.name != "batch":
+        if self._tables[0].schedule.name != "batch":
             raise ArgumentTypeError("schedule: expected Batch for a clock, got another")
         self._ended_steps = ended_steps
 
@@ -55,9 +52,9 @@ class StoredHeldTable(Changes, HeldTable):
         self._change("finish", steps=0 if self._ended_steps is None else 1)
 
     def _pass_time(self) -> None:
-        if self._ended_steps is None or self._journal.lock.nested or self._table.finished:
+        if self._ended_steps is None or self._journal.lock.nested or self._tables[0].finished:
             return
-        due = self._ended_steps() - self._table._step
+        due = self._ended_steps() - self._tables[0]._step
         if due > 0:  # a clock that goes backwards ends nothing
             self._journal.change(self, Call(object=self._name, method="tick", steps=due))
 
@@ -104,6 +101,27 @@ class StoredHeldTable(Changes, HeldTable):
         return replace(call, method="add_to_batch", empty_rows=None)
 
     def _carry_out(self, call: Call) -> None:
+        tables = list(self._tables)
+        if call.method == "tick":
+            _native.tick_all(tables, call.steps)
+        elif call.method == "finish":
+            _native.tick_all(tables, call.steps)
+            _native.finish_all(tables)
+        else:
+            self._count(call)
+
+    def _count(self, call: Call) -> None:
+        """Make a change that has events."""
+        raise NotImplementedError
+
+
+class StoredHeldTable(StoredHeldTables, HeldTable):
+    """An object of a store whose log has batches of one table, without weights."""
+
+    def _partial_table(self) -> _native.PrivateSketch:
+        return self._table
+
+    def _count(self, call: Call) -> None:
         table = self._table
         if call.method == "update_many":
             table.update_many(call.events[0], call.weights)
@@ -115,10 +133,5 @@ class StoredHeldTable(Changes, HeldTable):
             self._gathered(call).add_to(table)
         elif call.method == "add_to_batch":
             table._add_to_batch(call.events[0], call.weights)
-        elif call.method == "tick":
-            table.tick(call.steps)
-        elif call.method == "finish":
-            table.tick(call.steps)
-            table.finish()
         else:
             raise unknown_change(call)

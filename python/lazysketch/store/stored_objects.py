@@ -11,7 +11,7 @@ from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
 from lazysketch.heavy_hitters.hierarchies import MOST_LEVELS
 from lazysketch.sketches.counters import ContinualCounters
-from lazysketch.sketches.held_table import HeldTable
+from lazysketch.sketches.held_table import HeldTables
 from lazysketch.sketches.private_sketches import (
     LazyCountMin,
     LazyCountSketch,
@@ -333,9 +333,9 @@ def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
     Args:
         stored: an object of a store.
     """
-    if isinstance(stored, (HeavyHitters, HeldTable)):
+    if isinstance(stored, HeavyHitters):
         return {0: stored._table}
-    if isinstance(stored, HierarchicalHeavyHitters):
+    if isinstance(stored, (HierarchicalHeavyHitters, HeldTables)):
         return dict(enumerate(stored._tables))
     if isinstance(stored, HierarchicalWindows):
         return {
@@ -393,4 +393,6 @@ def digest_of(stored: Any) -> str:
     """
     if isinstance(stored, LiveWindows):
         return stored._digest  # type: ignore[attr-defined, no-any-return]
-    return "".join(table._parameters_digest.hex() for table in tables_of(stored).values())
+    tables = "".join(table._parameters_digest.hex() for table in tables_of(stored).values())
+    further: str = stored._further_parameters()
+    return tables + further

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Never, Self, Unpack
 
+    from lazysketch.heavy_hitters.level_tables import Origins
+
 __all__ = ["Sums"]
 
 _EXAMPLE: Final = "Sums(low=0, high=100, epsilon=1.0, delta=1e-8)"
@@ -84,7 +86,8 @@ class Sums(HeldTables):
     ) -> None:
         """Make the description of the tables, and the tables."""
         check_keywords(type(self), positional, options, SumsOptions, example=_EXAMPLE)
-        self._make(sums_spec(**options), key_or_fresh(key))
+        one = key_or_fresh(key)
+        self._make(sums_spec(**options), lambda _: (one, None))
 
     @classmethod
     def from_spec(cls, spec: SumsSpec, *, key: Key | None = None) -> Sums:
@@ -102,14 +105,22 @@ class Sums(HeldTables):
         """
         if not isinstance(spec, SumsSpec):
             raise ArgumentTypeError(f"spec: expected a SumsSpec, got {type(spec).__name__}")
+        one = key_or_fresh(key)
+        return cls._of(spec, lambda _: (one, None))
+
+    @classmethod
+    def _of(cls, spec: SumsSpec, origin: Origins) -> Self:
+        """Return sums whose tables have these keys, and go on from these states of a store."""
         self = cls.__new__(cls)
-        self._make(spec, key_or_fresh(key))
+        self._make(spec, origin)
         return self
 
-    def _make(self, spec: SumsSpec, key: Key) -> None:
-        counts = _EventTable.from_spec(spec.counts, key=key)
+    def _make(self, spec: SumsSpec, origin: Origins) -> None:
+        key, state = origin(0)
+        counts = _EventTable._made(spec.counts, key=key, state=state)
         self._spec = spec.with_hash_seed(counts.hash_seed)
-        values = _ValueTable.from_spec(self._spec.values, key=key)
+        key, state = origin(1)
+        values = _ValueTable._made(self._spec.values, key=key, state=state)
         self._counts, self._values = counts, values
         self._run = facts_of(counts.sketch_id, self.privacy)
 

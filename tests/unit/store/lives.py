@@ -11,6 +11,7 @@ from typing import Any
 
 import lazysketch as ls
 from lazysketch.store import Store, open_store
+from lazysketch.sums.sums_spec import SumsSpec, sums_spec
 
 KEY = ls.Key.generate()
 NOISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
@@ -43,6 +44,11 @@ def ranges(schedule: Any) -> ls.TableSpec:
     return table("ranges", schedule, depth=6)
 
 
+def sums(schedule: Any, **options: Any) -> SumsSpec:
+    bounds = {"low": -2.0, "high": 12.0, "depth": 2, "width": 8}
+    return sums_spec(**(bounds | NOISE | options), schedule=schedule)
+
+
 def hitters(schedule: Any = None, **options: Any) -> ls.HeavyHittersSpec:
     return ls.HeavyHittersSpec.of(
         schedule=schedule or ls.Geometric(),
@@ -73,6 +79,13 @@ def text(chance: Random) -> Any:
 
 def value(chance: Random) -> float:
     return chance.choice([chance.uniform(-2, 12), chance.randrange(10), float("inf")])
+
+
+def events_of(live: Any, items: list[Any]) -> tuple[list[Any], ...]:
+    """Return the columns of a batch of events: of sums each item has a value too."""
+    if not isinstance(live, ls.Sums):
+        return (items,)
+    return items, [len(str(item)) - 2.5 for item in items]
 
 
 def address(chance: Random) -> str:
@@ -118,6 +131,11 @@ KINDS = {
         lambda store: store.ranges("a", ranges(ls.Batch(horizon=9_000))),
         lambda chance: chance.randrange(64),
         batches=True,
+    ),
+    "sums": Kind(lambda store: store.sums("a", sums(ls.Punctual(horizon=9_000))), text),
+    "sums of one push": Kind(lambda store: store.sums("a", sums(ls.Single(horizon=9_000))), text),
+    "sums of batches": Kind(
+        lambda store: store.sums("a", sums(ls.Batch(horizon=9_000))), text, batches=True
     ),
     "heavy hitters": Kind(lambda store: store.heavy_hitters("a", hitters()), text),
     "hitters of batches": Kind(

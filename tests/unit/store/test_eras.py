@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.unit.store import test_stored_windows as windows
-from tests.unit.store.lives import KEY, KINDS, NOISE, Lives, hitters, table
+from tests.unit.store.lives import KEY, KINDS, NOISE, Lives, events_of, hitters, table
 from tests.unit.store.test_restarts import change, seen
 
 import lazysketch as ls
@@ -31,7 +31,7 @@ def doubted(lives: Lives, tmp_path: Path, name: str = "count-min") -> tuple[Any,
         change(kind, live, Random(f"{name} not proven"))
         store.commit()
         shutil.copytree(lives.folder, tmp_path / "old")
-        live.update_many([kind.item(Random(number)) for number in range(9)])
+        live.update_many(*events_of(live, [kind.item(Random(number)) for number in range(9)]))
         ids = live.sketch_id if hasattr(live, "sketch_id") else b""
         live.release(0) if name == "hierarchy" else live.release()
     shutil.rmtree(lives.folder)
@@ -52,6 +52,8 @@ def published_before(store: Store, name: str, level: int) -> AnyRelease | None:
         return store.earlier_distribution("a")
     if name.startswith("ranges"):
         return store.earlier_ranges("a")
+    if name.startswith("sums"):
+        return store.earlier_sums("a")
     return store.earlier_release("a", level)
 
 

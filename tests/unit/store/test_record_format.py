@@ -266,6 +266,9 @@ class Kept:
 
     _parameters_digest = b"\x0a\x0b"
 
+    def _further_parameters(self) -> str:
+        return ""
+
     def __init__(self, progress: Progress | None = None, people: Any = None) -> None:
         self._windows, self._known = progress, people
 

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.unit.store.lives import KEY, KINDS, Kind, Lives, check_restarts, table
+from tests.unit.store.lives import KEY, KINDS, Kind, Lives, check_restarts, events_of, table
 
 import lazysketch as ls
 
@@ -19,21 +19,22 @@ import lazysketch as ls
 def change(kind: Kind, live: Any, chance: Random) -> None:
     """Make a random change; some are refused."""
     items = [kind.item(chance) for _ in range(chance.choice([0, 1, 3, 40]))]
+    events = events_of(live, items)
     does = chance.randrange(7)
     if does == 0:
         live.tick(chance.randrange(30))
     elif does == 1:
-        live.update(kind.item(chance))
+        live.update(*(column[0] for column in events_of(live, [kind.item(chance)])))
     elif does == 2 and kind.batches:
-        live.update_batch(items)
+        live.update_batch(*events)
     elif does == 3 and kind.vectors:
         live.step([chance.randrange(2) for _ in range(8)])
     elif does == 4 and hasattr(live, "end_discovery_epoch"):
         live.end_discovery_epoch()
     elif does == 5:
-        live.update_rows(items, empty_rows=[0, 2][: len(items)])
-    elif isinstance(live, (ls.DistinctCount, ls.Distribution, ls.Ranges)):
-        live.update_many(items)
+        live.update_rows(*events, empty_rows=[0, 2][: len(items)])
+    elif isinstance(live, (ls.DistinctCount, ls.Distribution, ls.Ranges, ls.Sums)):
+        live.update_many(*events)
     else:
         live.update_many(items, [1] * len(items) if chance.random() < 0.5 else None)
 

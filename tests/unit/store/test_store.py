@@ -245,9 +245,9 @@ CHANGES = {
     *("update_many", "update_rows"),
 }
 FIXED = {
-    *("bits", "counters", "depth", "discovery_epoch", "from_spec", "hash_seed", "horizon", "kind"),
-    *("levels", "mechanism", "memory", "not_private_because", "privacy", "private", "schedule"),
-    *("sigma", "sketch_id", "smallest_share", "spec", "threshold", "width"),
+    *("bits", "counters", "depth", "discovery_epoch", "from_spec", "grid", "hash_seed", "horizon"),
+    *("kind", "levels", "mechanism", "memory", "not_private_because", "privacy", "private"),
+    *("schedule", "sigma", "sketch_id", "smallest_share", "spec", "threshold", "width"),
 }
 
 
@@ -268,7 +268,7 @@ def opened(store: Store, name: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "name", ["count-min", "counters", "distinct", "heavy hitters", "hierarchy"]
+    "name", ["count-min", "counters", "distinct", "sums", "heavy hitters", "hierarchy"]
 )
 def test_every_public_name_is_a_change_a_read_or_fixed(
     name: str, lives: Lives, monkeypatch: pytest.MonkeyPatch
