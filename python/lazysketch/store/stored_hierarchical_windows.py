@@ -22,8 +22,8 @@ from lazysketch.store.stored_objects import number_of_table
 from lazysketch.store.stored_windows import WITHOUT_EVENTS, WindowsOfStore
 from lazysketch.windows.cuts import Cut
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
-from lazysketch.windows.live_windows import closed_windows
 from lazysketch.windows.open_windows import Progress
+from lazysketch.windows.running_windows import closed_windows
 from lazysketch.windows.window_levels import LevelsSpec, WindowLevels
 
 if TYPE_CHECKING:

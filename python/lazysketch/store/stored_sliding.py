@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
 from lazysketch.store.recovered_objects import Origin
@@ -14,7 +14,7 @@ from lazysketch.store.stored_windows import TablesOfWindows
 from lazysketch.windows.cuts import Cut
 from lazysketch.windows.open_windows import Progress
 from lazysketch.windows.sliding import BLOCK, Sliding
-from lazysketch.windows.window import merged
+from lazysketch.windows.window import Window, merged
 from lazysketch.windows.window_tables import WindowTables
 
 if TYPE_CHECKING:
@@ -65,5 +65,6 @@ class StoredSliding(TablesOfWindows, Sliding):
 
     def _last_published(self) -> list[bytes]:
         # A block has published all that its last prefix has.
-        blocks = groupby(self._live.ended, key=lambda end: end.number)
+        ended: list[Window] = [*cast("tuple[Window, ...]", self._live.ended)]
+        blocks = groupby(ended, key=lambda end: end.number)
         return [merged([[*ends][-1] for _, ends in blocks]).to_bytes()]

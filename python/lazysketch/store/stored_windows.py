@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
@@ -27,8 +27,9 @@ from lazysketch.windows.batches import check_batch
 from lazysketch.windows.batches import people_of as people_of_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
-from lazysketch.windows.live_windows import LiveWindows, closed_windows
+from lazysketch.windows.live_windows import LiveWindows
 from lazysketch.windows.open_windows import OpenWindows, Progress
+from lazysketch.windows.running_windows import closed_windows
 from lazysketch.windows.window import Window, merged
 from lazysketch.windows.window_tables import WindowTables
 from lazysketch.windows.windows import Windows
@@ -299,8 +300,8 @@ class WindowsOfStore(Changes, LiveWindows):
         return tuple(level.release for level in window.levels)
 
     def _last_published(self) -> list[bytes]:
-        windows: list[Window] = [*self._live.ended, *filter(None, [self._live.open_window()])]
-        levels = zip(*(window.levels for window in windows), strict=True)
+        windows = [*self._live.ended, *filter(None, [self._live.open_window()])]
+        levels = zip(*(cast("Window", window).levels for window in windows), strict=True)
         return [merged(level).to_bytes() for level in levels]
 
     def _progress(self) -> Progress:

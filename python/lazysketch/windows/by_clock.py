@@ -8,7 +8,7 @@ from dataclasses import replace
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.windows.boundaries import ClockBoundaries, checked_clock
 from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
-from lazysketch.windows.window import Window, instant
+from lazysketch.windows.window import AnyWindow, instant
 from lazysketch.windows.window_tables import Table, WindowMaker
 
 __all__ = ["ByClock"]
@@ -66,7 +66,7 @@ class ByClock(OneOpenWindow[Table]):
             return False
         return self._boundaries.place(now) > (self._state.number, self._opened.step)
 
-    def open_window(self) -> Window | None:
+    def open_window(self) -> AnyWindow | None:
         """Return the ended slices of the open window."""
         state = self._state
         return None if state.table is None else self._published(state, state.table, ended=False)
@@ -82,13 +82,13 @@ class ByClock(OneOpenWindow[Table]):
     def _has_last_step(self, table: Table) -> bool:
         return table.step >= self._boundaries.slices
 
-    def _ended_window(self, state: State[Table], table: Table) -> Window:
+    def _ended_window(self, state: State[Table], table: Table) -> AnyWindow:
         # The slices that are left too: the step does not show whether the open slice had events.
         table.tick(self._boundaries.slices - table.step)
         table.finish()
         return self._published(state, table, ended=True)
 
-    def _published(self, state: State[Table], table: Table, *, ended: bool) -> Window:
+    def _published(self, state: State[Table], table: Table, *, ended: bool) -> AnyWindow:
         return self._tables.published(
             table,
             ended=ended,

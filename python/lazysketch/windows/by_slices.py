@@ -17,7 +17,7 @@ from lazysketch.windows.boundaries import ClockBoundaries
 from lazysketch.windows.by_clock import ByClock
 from lazysketch.windows.cuts import ClockCut
 from lazysketch.windows.open_windows import OpenWindows, Progress, State
-from lazysketch.windows.window import Window, instant
+from lazysketch.windows.window import AnyWindow, instant
 from lazysketch.windows.window_tables import WindowMaker
 
 __all__ = ["BySlices", "SlidingCut", "slices_of"]
@@ -126,7 +126,7 @@ class BySlices(ByClock[HeavyHitters]):
         prefix = self._prefix(state, table, slices=step, whole=self._is_whole(state))
         self._state = replace(state, ended=(*state.ended, prefix)[-self._most :])
 
-    def _ended_window(self, state: State[HeavyHitters], table: HeavyHitters) -> Window:
+    def _ended_window(self, state: State[HeavyHitters], table: HeavyHitters) -> AnyWindow:
         whole = self._is_whole(state) and state.last is None
         # The last slice of all ends with the slice that was open.
         slices = self._boundaries.slices if state.last is None else state.last + 1
@@ -146,7 +146,7 @@ class BySlices(ByClock[HeavyHitters]):
         slices: int,
         whole: bool,
         ended: bool = False,
-    ) -> Window:
+    ) -> AnyWindow:
         begin = self._boundaries.begin(state.number)
         every = self._boundaries.every // self._boundaries.slices
         return self._tables.published(
@@ -158,12 +158,12 @@ class BySlices(ByClock[HeavyHitters]):
             whole=whole,
         )
 
-    def _slices_of(self, window: Window) -> int:
+    def _slices_of(self, window: AnyWindow) -> int:
         """Return how many slices of its block a prefix has."""
         return slices_of(window, self._boundaries.every // self._boundaries.slices)
 
 
-def slices_of(window: Window, every: int) -> int:
+def slices_of(window: AnyWindow, every: int) -> int:
     """Return how many slices of its block a prefix has.
 
     Args:

@@ -6,11 +6,10 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Generic, Protocol
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.releases.items import Item
 from lazysketch.windows.batches import (
     People,
@@ -21,8 +20,8 @@ from lazysketch.windows.batches import (
     unchanging,
 )
 from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
-from lazysketch.windows.window import Window
-from lazysketch.windows.window_tables import WindowTables, published
+from lazysketch.windows.window import AnyWindow
+from lazysketch.windows.window_tables import One, OneTable, WindowMaker
 
 __all__ = ["BySteps"]
 
@@ -35,7 +34,7 @@ class _Steps(Protocol):
     def number(self) -> int: ...
 
     @abstractmethod
-    def take(self, table: HeavyHitters, start: int, stop: int) -> None:
+    def take(self, table: OneTable, start: int, stop: int) -> None:
         """Take some of the steps at a table: one call of the core."""
 
 
@@ -49,7 +48,7 @@ class _Events:
     def number(self) -> int:
         return len(self.items)
 
-    def take(self, table: HeavyHitters, start: int, stop: int) -> None:
+    def take(self, table: OneTable, start: int, stop: int) -> None:
         weights = None if self.weights is None else self.weights[start:stop]
         people = None if self.people is None else self.people[start:stop]
         table.update_many(self.items[start:stop], weights, user=people)
@@ -59,21 +58,21 @@ class _Events:
 class _EmptySteps:
     number: int
 
-    def take(self, table: HeavyHitters, start: int, stop: int) -> None:
+    def take(self, table: OneTable, start: int, stop: int) -> None:
         table.tick(stop - start)
 
 
 @dataclass(frozen=True)
-class _Ahead:
+class _Ahead(Generic[One]):
     """Windows after the open one, of steps that the open one does not yet have."""
 
-    ended: tuple[Window, ...]
-    table: HeavyHitters | None
+    ended: tuple[AnyWindow, ...]
+    table: One | None
     number: int
     refused: int
 
 
-class BySteps(OneOpenWindow[HeavyHitters]):
+class BySteps(OneOpenWindow[One]):
     """One open window of a fixed number of steps; an event is a step.
 
     A window is finished after its last step, so that an ended window has no pending counts.
@@ -83,12 +82,12 @@ class BySteps(OneOpenWindow[HeavyHitters]):
     """
 
     def __init__(
-        self, tables: WindowTables, *, every: int, most: int, since: Progress | None
+        self, tables: WindowMaker[One], *, every: int, most: int, since: Progress | None
     ) -> None:
         """Open the first window, or the one that was open; ``most`` windows are kept."""
         super().__init__(tables, State.after(since or Progress(), tables), most=most)
         self._every = every
-        self._ahead: _Ahead | None = None
+        self._ahead: _Ahead[One] | None = None
 
     @property
     def step(self) -> int:
@@ -146,7 +145,7 @@ class BySteps(OneOpenWindow[HeavyHitters]):
         super().close()
         self._forget_ahead()
 
-    def open_window(self) -> Window | None:
+    def open_window(self) -> AnyWindow | None:
         """Return the published part of the open window."""
         state = self._state
         if state.table is None:
@@ -162,15 +161,15 @@ class BySteps(OneOpenWindow[HeavyHitters]):
         steps.take(self._opened, 0, room)
         self.settle()
 
-    def _counted_ahead(self, steps: _Steps, start: int) -> _Ahead | None:
+    def _counted_ahead(self, steps: _Steps, start: int) -> _Ahead[One] | None:
         """Count the steps from ``start`` on in windows of their own."""
         if start == steps.number:
             return None
         # Of many windows, make only those that are kept.
         skipped = max((steps.number - start) // self._every - self._most, 0)
         number, start = self._state.number + 1 + skipped, start + skipped * self._every
-        ended: deque[Window] = deque(maxlen=self._most)
-        table: HeavyHitters | None = None
+        ended: deque[AnyWindow] = deque(maxlen=self._most)
+        table: One | None = None
         refused = 0
         while start < steps.number:
             stop = min(start + self._every, steps.number)
@@ -192,7 +191,7 @@ class BySteps(OneOpenWindow[HeavyHitters]):
                 table.close()
             self._ahead = None
 
-    def _following(self, state: State[HeavyHitters]) -> State[HeavyHitters]:
+    def _following(self, state: State[One]) -> State[One]:
         ahead = self._ahead
         if ahead is None:
             return super()._following(state)
@@ -208,18 +207,18 @@ class BySteps(OneOpenWindow[HeavyHitters]):
         table = self._state.table
         return table is not None and self._has_last_step(table)
 
-    def _has_last_step(self, table: HeavyHitters) -> bool:
+    def _has_last_step(self, table: One) -> bool:
         return table.step >= self._every
 
-    def _ended_window(self, state: State[HeavyHitters], table: HeavyHitters) -> Window | None:
+    def _ended_window(self, state: State[One], table: One) -> AnyWindow | None:
         if not table.step:
             return None
         table.finish()
         return self._published(state, table, ended=True)
 
-    def _published(self, state: State[HeavyHitters], table: HeavyHitters, *, ended: bool) -> Window:
+    def _published(self, state: State[One], table: One, *, ended: bool) -> AnyWindow:
         begin = state.number * self._every
-        return published(
+        return self._tables.published(
             table,
             ended=ended,
             number=state.number,

@@ -6,32 +6,31 @@ import numpy as np
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.batches import check_batch, people_of, taken, unchanging
 from lazysketch.windows.boundaries import TimeRange, checked_times
 from lazysketch.windows.open_windows import OpenWindows, Progress
-from lazysketch.windows.window import Window, instant
-from lazysketch.windows.window_tables import WindowTables, published
+from lazysketch.windows.window import AnyWindow, instant
+from lazysketch.windows.window_tables import One, WindowMaker
 
 __all__ = ["ByTime"]
 
 
-class ByTime(OpenWindows[HeavyHitters]):
+class ByTime(OpenWindows[One]):
     """All windows of a public range, open until the end of the input; each is one step."""
 
     def __init__(
-        self, tables: WindowTables, *, time_range: TimeRange, since: Progress | None
+        self, tables: WindowMaker[One], *, time_range: TimeRange, since: Progress | None
     ) -> None:
         """Open all windows, unless they are published."""
         self._tables, self._range = tables, time_range
         # Windows in order, as `finish` publishes them: the next is that of `_live[len(_done)]`.
-        self._done: list[Window] = [] if since is None else list(since.ended)
+        self._done: list[AnyWindow] = [] if since is None else list(since.ended)
         self._finishing = self._over = since is not None and since.finished
         windows = range(0 if self._over else time_range.windows)
         self._live = [tables.make(number) for number in windows]
 
     @property
-    def ended(self) -> tuple[Window, ...]:
+    def ended(self) -> tuple[AnyWindow, ...]:
         """All windows, after ``finish``."""
         return tuple(self._done)
 
@@ -51,7 +50,7 @@ class ByTime(OpenWindows[HeavyHitters]):
         return Progress(ended=self.ended, finished=self.finished)
 
     @property
-    def tables(self) -> dict[int, HeavyHitters]:
+    def tables(self) -> dict[int, One]:
         """The tables of all windows, until they are published."""
         return {} if self._over else dict(enumerate(self._live))
 
@@ -100,7 +99,7 @@ class ByTime(OpenWindows[HeavyHitters]):
         """Do nothing: events may come in any order of their times."""
         self.settle()
 
-    def open_window(self) -> Window | None:
+    def open_window(self) -> AnyWindow | None:
         """Return None: all windows are published together."""
         return None
 
@@ -122,7 +121,7 @@ class ByTime(OpenWindows[HeavyHitters]):
             # Not only where events opened it: the step must not show where.
             table.tick(1 - table.step)
             table.finish()
-            window = published(
+            window = self._tables.published(
                 table,
                 ended=True,
                 number=number,

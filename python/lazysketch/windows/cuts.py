@@ -25,7 +25,7 @@ from lazysketch.windows.by_steps import BySteps
 from lazysketch.windows.by_time import ByTime
 from lazysketch.windows.durations import duration_of, instant_of
 from lazysketch.windows.open_windows import OpenWindows, Progress
-from lazysketch.windows.window_tables import WindowMaker, WindowTables
+from lazysketch.windows.window_tables import WindowMaker
 
 __all__ = ["LARGEST_WINDOW", "ClockCut", "Cut", "cut_of", "leaves_of"]
 
@@ -114,7 +114,7 @@ class StepCut(Cut):
         self.schedule = Single() if only_ends else RoundRobin(horizon=steps)
 
     def opened(
-        self, tables: WindowTables, *, most: int, since: Progress | None = None
+        self, tables: WindowMaker[Any], *, most: int, since: Progress | None = None
     ) -> OpenWindows[Any]:
         """Open the first window."""
         return BySteps(tables, every=self.steps, most=most, since=since)
@@ -165,7 +165,7 @@ class TimeCut(Cut):
 
     def opened(
         self,
-        tables: WindowTables,
+        tables: WindowMaker[Any],
         *,
         most: int,  # noqa: ARG002
         since: Progress | None = None,

@@ -1,4 +1,4 @@
-"""Base of live windows: events in, boundaries, and their end.
+"""Base of live windows of items: how events come in.
 
 What is public of them is queried through the class of windows: tumbling ones, or sliding ones.
 """
@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from lazysketch import _native
 from lazysketch.arguments import checked_integer
-from lazysketch.errors import ClosedError, LiveStateError
 from lazysketch.heavy_hitters.hitters_spec import (
     DEPTH,
     HeavyHittersSpec,
@@ -19,26 +17,25 @@ from lazysketch.heavy_hitters.hitters_spec import (
     checked_memory,
 )
 from lazysketch.releases.items import Item
-from lazysketch.sketches.live_state import ClosedByBlock, exclusive
-from lazysketch.windows.cuts import LARGEST_WINDOW, Cut
+from lazysketch.sketches.live_state import exclusive
+from lazysketch.windows.cuts import Cut
 from lazysketch.windows.durations import instant_of
-from lazysketch.windows.open_windows import OpenWindows, Progress
-from lazysketch.windows.public_facts import PublicFacts
+from lazysketch.windows.open_windows import Progress
+from lazysketch.windows.running_windows import MOST_KEPT, RunningWindows
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowMaker
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["MOST_KEPT", "LiveWindows", "closed_windows"]
+__all__ = ["LiveWindows"]
 
 Spec = TypeVar("Spec")
 
-MOST_KEPT: Final = 1 << 16
 _MEMORY: Final = 256 << 20
 
 
-class LiveWindows(ClosedByBlock, PublicFacts):
+class LiveWindows(RunningWindows[Window]):
     """Windows that take events."""
 
     def _make_cut(
@@ -58,14 +55,7 @@ class LiveWindows(ClosedByBlock, PublicFacts):
         kept = checked_integer("keep", keep, most=MOST_KEPT)
         options["memory"] = checked_memory(options.get("memory"), default=_MEMORY)
         tables, since = origin(described(cut, domain, options), cut, kept)
-        self._lock = _native.NestingLock()
-        self._takes_times = cut.takes_times
-        self._live = cut.opened(tables, most=kept, since=since)
-        super().__init__(
-            privacy=tables.privacy,
-            not_private_because=tables.not_private_because,
-            listed=tables.listed,
-        )
+        self._run(cut, tables, since, kept)
 
     @staticmethod
     def _spec_of(
@@ -156,102 +146,6 @@ class LiveWindows(ClosedByBlock, PublicFacts):
         """
         self._opened().add(self._counted(items), weights, times, user)
 
-    @exclusive
-    def tick(self, steps: int = 1) -> None:
-        """Take steps without an event, as for a row that could not be read.
-
-        Guarantee: an empty step is a neighbour of a step with any event. Windows of time have no
-        steps; there the call does nothing.
-
-        Args:
-            steps: how many, 0 or more.
-
-        Raises:
-            ArgumentTypeError: not an integer.
-            ArgumentValueError: negative.
-            ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        count = checked_integer("steps", steps, least=0, most=LARGEST_WINDOW)
-        self._opened().tick(count)
-
-    @property
-    @exclusive
-    def step(self) -> int | None:
-        """Steps taken, events and ticks, in all windows of steps; None for windows of time.
-
-        Windows of time do not tell how many events they have, which is private.
-        """
-        return self._live.step
-
-    @property
-    def takes_times(self) -> bool:
-        """True if events come with times, as for windows of a range."""
-        return self._takes_times
-
-    @exclusive
-    def advance(self) -> None:
-        """End the windows that are over by the clock; every other call does this too.
-
-        If the end of a window is interrupted, the next call of any method completes it. Should that
-        fail again and again, as without memory, ``close()`` makes the ended windows readable.
-
-        Raises:
-            ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        self._opened().advance()
-
-    @exclusive
-    def finish(self) -> None:
-        """Publish the open windows now and accept no more events, as at the end of a file.
-
-        A second call does nothing. If the call is interrupted, the next call of any method
-        completes it.
-
-        Guarantee: holds if the decision to call it does not depend on the events, except through
-        what was published: the end of an input or a time does not depend on them, a failure caused
-        by the content of the input does.
-
-        Raises:
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-
-        Source: docs/theory.md, "The final push".
-        """
-        self._refuse_nested()
-        if not self._live.finished:
-            if self._live.over:
-                raise closed_windows()
-            self._live.finish()
-
-    @property
-    def finished(self) -> bool:
-        """True after :meth:`finish`."""
-        return self._live.finished
-
-    @exclusive
-    def close(self) -> None:
-        """Destroy the open windows without publishing them; ended windows are kept.
-
-        A window that has its last step is published first, as it ended before this call.
-        """
-        self._refuse_nested()
-        self._live.close()
-
-    @exclusive
-    def _catch_up(self) -> None:
-        # What is within another call reads what was published before that call.
-        if not self._live.over and not self._lock.nested:
-            self._live.advance()
-
-    @exclusive
-    def _open_window(self) -> Window | None:
-        return self._live.open_window()
-
-    def _kept(self) -> tuple[Window, ...]:
-        return self._live.ended
-
     def _counted(self, items: object) -> object:
         """Return what the tables count of items."""
         return items
@@ -260,26 +154,3 @@ class LiveWindows(ClosedByBlock, PublicFacts):
     def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:
         self._refuse_nested()
         return self._live.add_one(item, weight, user)
-
-    def _opened(self) -> OpenWindows[Any]:
-        self._refuse_nested()
-        return self._settled()
-
-    def _settled(self) -> OpenWindows[Any]:
-        self._live.settle()
-        if self._live.over:
-            raise closed_windows()
-        return self._live
-
-    def _refuse_nested(self) -> None:
-        """Raise within another call, which has read where the windows stand and relies on it."""
-        if self._lock.nested:
-            raise LiveStateError(
-                "windows: expected one change at a time, got one from within another; an item, a "
-                "weight, a clock or a signal handler must not change the windows that call it"
-            )
-
-
-def closed_windows() -> ClosedError:
-    """Return the error for a change of finished or closed windows."""
-    return ClosedError("windows: expected open windows, got finished or closed ones")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from lazysketch.releases.items import Item
-from lazysketch.windows.window import Window
+from lazysketch.windows.window import AnyWindow
 from lazysketch.windows.window_tables import Table, WindowMaker
 
 __all__ = ["OneOpenWindow", "OpenWindows", "Progress", "State"]
@@ -32,7 +32,7 @@ class Progress:
         finished: True after ``finish``.
     """
 
-    ended: tuple[Window, ...] = ()
+    ended: tuple[AnyWindow, ...] = ()
     number: int = 0
     whole: bool = True
     last: int | None = None
@@ -44,7 +44,7 @@ class OpenWindows(ABC, Generic[Table]):
 
     @property
     @abstractmethod
-    def ended(self) -> tuple[Window, ...]:
+    def ended(self) -> tuple[AnyWindow, ...]:
         """The ended windows that are kept, oldest first."""
 
     @property
@@ -121,7 +121,7 @@ class OpenWindows(ABC, Generic[Table]):
         """End the windows that are over."""
 
     @abstractmethod
-    def open_window(self) -> Window | None:
+    def open_window(self) -> AnyWindow | None:
         """Return the published part of the open window, or None."""
 
     @abstractmethod
@@ -157,7 +157,7 @@ class State(Generic[Table]):
         refused: events beyond the bounds of people, of the windows that ended.
     """
 
-    ended: tuple[Window, ...] = ()
+    ended: tuple[AnyWindow, ...] = ()
     table: Table | None = None
     number: int = 0
     whole: bool = True
@@ -190,7 +190,7 @@ class OneOpenWindow(OpenWindows[Table]):
         self._tables, self._state, self._most = tables, state, most
 
     @property
-    def ended(self) -> tuple[Window, ...]:
+    def ended(self) -> tuple[AnyWindow, ...]:
         """The ended windows that are kept, oldest first."""
         return self._state.ended
 
@@ -257,7 +257,7 @@ class OneOpenWindow(OpenWindows[Table]):
         """Return whether the window of a table takes no more events."""
 
     @abstractmethod
-    def _ended_window(self, state: State[Table], table: Table) -> Window | None:
+    def _ended_window(self, state: State[Table], table: Table) -> AnyWindow | None:
         """Take the steps that remain, and return the window; None if it is not published."""
 
     def _following(self, state: State[Table]) -> State[Table]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
+from typing import Generic, TypeVar, cast
 
+from lazysketch.arguments import checked_integer
+from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
 from lazysketch.releases.items import Item
 from lazysketch.sketches.live_state import LiveState
-from lazysketch.windows.window import Window
+from lazysketch.windows.window import AnyWindow, Window
 
-__all__ = ["PublicFacts", "names_of"]
+__all__ = ["Held", "KeptWindows", "PublicFacts", "names_of"]
 
 
-class PublicFacts(LiveState):
+Held = TypeVar("Held", bound=AnyWindow)
+
+
+class PublicFacts(LiveState, Generic[Held]):
     """Base of windows and their queries."""
 
     def __init__(
@@ -42,16 +47,39 @@ class PublicFacts(LiveState):
         """The reasons why they are not private; empty for private windows."""
         return self._reasons
 
-    def _kept(self) -> tuple[Window, ...]:
+    def _kept(self) -> tuple[Held, ...]:
         """Return the ended windows that are kept."""
         return ()
 
     def _catch_up(self) -> None:
         """End the windows that are over by the clock; a query suffices to end them."""
 
-    def _open_window(self) -> Window | None:
+    def _open_window(self) -> Held | None:
         """Return the published part of the open window, if there is one."""
         return None
+
+
+class KeptWindows(PublicFacts[Held]):
+    """Base of windows that are queried one by one, or the last few together."""
+
+    @property
+    def windows(self) -> tuple[Held, ...]:
+        """The ended windows that are kept, oldest first."""
+        self._catch_up()
+        return self._kept()
+
+    @property
+    def open(self) -> Held | None:
+        """Published part of the open window; None if all end together or none is open."""
+        self._catch_up()
+        return self._open_window()
+
+    def _last(self, last: int) -> list[Held]:
+        kept = list(self.windows)
+        asked = checked_integer("last", last)
+        if not kept:
+            raise ArgumentValueError("last: expected windows that have ended, got none so far")
+        return kept[-asked:]
 
 
 def names_of(windows: Iterable[Window]) -> list[Item]:

@@ -26,7 +26,7 @@ from lazysketch.windows.window import Window, instant, merged
 __all__ = ["PublishedSlides", "window_between"]
 
 
-class PublishedSlides(PublicFacts):
+class PublishedSlides(PublicFacts[Window]):
     """Queries of sliding windows; base class of :class:`lazysketch.Sliding`.
 
     Guarantee: see :attr:`privacy`; any number of queries costs no further privacy.

@@ -14,29 +14,17 @@ from lazysketch.releases.heavy_items import HeavyItems, hitters_of
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.windows.changes import Against, Changes, changes_between
-from lazysketch.windows.public_facts import PublicFacts, names_of
+from lazysketch.windows.public_facts import KeptWindows, names_of
 from lazysketch.windows.window import Window, merged, total_of
 
 __all__ = ["PublishedWindows", "heaviest_of"]
 
 
-class PublishedWindows(PublicFacts):
+class PublishedWindows(KeptWindows[Window]):
     """Queries of windows; base class of :class:`lazysketch.Windows`.
 
     Guarantee: see :attr:`privacy`; any number of queries costs no further privacy.
     """
-
-    @property
-    def windows(self) -> tuple[Window, ...]:
-        """The ended windows that are kept, oldest first."""
-        self._catch_up()
-        return self._kept()
-
-    @property
-    def open(self) -> Window | None:
-        """Published part of the open window; None if all end together or none is open."""
-        self._catch_up()
-        return self._open_window()
 
     @property
     def candidates(self) -> list[Item]:
@@ -191,13 +179,6 @@ class PublishedWindows(PublicFacts):
         chosen = list(self.windows)[-asked:]
         now = self.open if include_open else None
         return chosen + ([now] if now is not None else [])
-
-    def _last(self, last: int) -> list[Window]:
-        kept = list(self.windows)
-        asked = checked_integer("last", last)
-        if not kept:
-            raise ArgumentValueError("last: expected windows that have ended, got none so far")
-        return kept[-asked:]
 
 
 def heaviest_of(

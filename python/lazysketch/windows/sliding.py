@@ -17,9 +17,10 @@ from lazysketch.windows.boundaries import checked_clock
 from lazysketch.windows.by_slices import SlidingCut
 from lazysketch.windows.cuts import Cut
 from lazysketch.windows.durations import duration_of
-from lazysketch.windows.live_windows import MOST_KEPT, LiveWindows
+from lazysketch.windows.live_windows import LiveWindows
 from lazysketch.windows.open_windows import Progress
 from lazysketch.windows.published_slides import PublishedSlides
+from lazysketch.windows.running_windows import MOST_KEPT
 from lazysketch.windows.sliding_noise import LARGEST_BLOCK, best_block
 from lazysketch.windows.window_tables import WindowMaker, WindowTables
 

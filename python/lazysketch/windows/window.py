@@ -1,4 +1,4 @@
-"""A public window: its times, its table, its published names and its total."""
+"""A public window: its times, its release; for items its published names and its total."""
 
 from __future__ import annotations
 
@@ -7,17 +7,51 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import NormalDist
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.windows.durations import EPOCH
 
-__all__ = ["Total", "Window", "instant", "merged", "total_of"]
+__all__ = ["AnyWindow", "ReleasedWindow", "Total", "Window", "instant", "merged", "total_of"]
+
+Released = TypeVar("Released")
 
 
 @dataclass(frozen=True)
-class Window:
-    """One window of a stream.
+class ReleasedWindow(Generic[Released]):
+    """One window of a stream, and what was published of it.
+
+    Guarantee: holds published values only, no secret; it stays valid after the windows close.
+
+    Attributes:
+        number: number of the window; windows by the clock count from 1970, the others from 0.
+        begin: begin of the window in UTC; for windows of steps the number of steps before it.
+        end: end of the window, likewise; for an open window of steps, the steps taken so far.
+        ended: False for the open window, whose ended slices are published.
+        whole: False if the window was opened late or ended early.
+        release: what was published of the window.
+    """
+
+    number: int
+    begin: datetime | int
+    end: datetime | int
+    ended: bool
+    whole: bool
+    release: Released = field(repr=False)
+
+    @property
+    def levels(self) -> tuple[ReleasedWindow[Released], ...]:
+        """The window at each level, the coarsest first: itself alone without a hierarchy."""
+        return (self,)
+
+
+AnyWindow: TypeAlias = ReleasedWindow[Any]
+
+
+@dataclass(frozen=True)
+class Window(ReleasedWindow[Release]):
+    """One window of a stream of items.
 
     Guarantee: holds published values only, no secret; it stays valid after :class:`Windows` closes.
 
@@ -33,12 +67,6 @@ class Window:
             of these attributes is that of the finest level.
     """
 
-    number: int
-    begin: datetime | int
-    end: datetime | int
-    ended: bool
-    whole: bool
-    release: Release = field(repr=False)
     names: tuple[Item, ...] = field(repr=False)
     coarser: tuple[Window, ...] = field(default=(), repr=False)
 

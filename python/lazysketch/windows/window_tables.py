@@ -15,9 +15,18 @@ from lazysketch import _native
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec, JointPrivacy, LevelsPrivacy
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key
-from lazysketch.windows.window import Window
+from lazysketch.windows.window import AnyWindow, Window
 
-__all__ = ["LiveTable", "Moment", "Table", "WindowMaker", "WindowTables", "published"]
+__all__ = [
+    "LiveTable",
+    "Moment",
+    "One",
+    "OneTable",
+    "Table",
+    "WindowMaker",
+    "WindowTables",
+    "published",
+]
 
 Moment: TypeAlias = datetime | int
 
@@ -39,7 +48,21 @@ class LiveTable(Protocol):
         """Destroy keys and counts."""
 
 
+class OneTable(LiveTable, Protocol):
+    """What counts the events of one window in one table of the core."""
+
+    @property
+    def _table(self) -> _native.PrivateSketch: ...
+
+    def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None:
+        """Take one step with an event."""
+
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
+        """Take one step for each of many events."""
+
+
 Table = TypeVar("Table", bound=LiveTable)
+One = TypeVar("One", bound=OneTable)
 
 
 class WindowMaker(ABC, Generic[Table]):
@@ -67,7 +90,7 @@ class WindowMaker(ABC, Generic[Table]):
     @abstractmethod
     def published(
         self, table: Table, *, ended: bool, number: int, begin: Moment, end: Moment, whole: bool
-    ) -> Window:
+    ) -> AnyWindow:
         """Return the published part of a window.
 
         Args:
