@@ -125,6 +125,14 @@ def _subjects() -> list[Subject]:
         _of(ls.Sliding, {**_HEAVY, "every": "1s", "span": "4s", "clock": lambda: 0.0}),
         _of(ls.Windows, {**_HEAVY, "every": "1h", "slices": 4, "clock": lambda: 0.0}),
         _of(ls.Windows, {**_HEAVY, "every": "6h", "begin": "2026-05-17", "end": "2026-05-18"}),
+        *(
+            subject
+            for cut in ({"every": 100}, {"every": "1h", "slices": 4, "clock": lambda: 0.0})
+            for subject in (
+                _of(ls.DistinctWindows, {"bits": 128, "levels": 4, **_NOISE, **cut}),
+                _of(ls.DistributionWindows, {"bins": ls.Bins([1.0, 2.0]), **_NOISE, **cut}),
+            )
+        ),
         _of(ls.TableSpec, {"kind": "count-min", "schedule": ls.Geometric(), **_SIZE, **_NOISE}),
         _of(ls.HeavyHittersSpec.of, {**_HEAVY, "schedule": ls.Geometric()}),
         _of(ls.DiscoverySpec, {**_NOISE, **_DISCOVERY}),

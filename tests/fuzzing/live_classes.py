@@ -21,8 +21,6 @@ from tests.fuzzing.operations import (
 from tests.fuzzing.scalars import Disturbance, hostile, raised
 from tests.fuzzing.verdicts import CANARY, Planted
 
-import lazysketch as ls
-
 __all__ = ["FAMILIES", "Family"]
 
 
@@ -210,6 +208,20 @@ _VECTOR: Final[Maker] = lambda c, d: (  # noqa: E731
 _BYTES: Final = (lambda live: live.release().to_bytes(),)
 _NOTED: Final = ("privacy", "private", "not_private_because", "schedule", "mechanism", "spec")
 
+
+_ENDS_OF_RANGE: Final = {"low": _number, "high": _number}
+
+
+def _shown(window: Any) -> tuple[object, ...]:
+    facts = (window.number, window.begin, window.end, window.ended)
+    return (*facts, getattr(window, "names", ()), window.release.to_bytes())
+
+
+_WINDOWS: Final = (
+    lambda live: live.step,
+    lambda live: [_shown(window) for window in live.windows],
+    lambda live: live.open and _shown(live.open),
+)
 FAMILIES: Final = {
     family.name: family
     for family in (
@@ -276,14 +288,7 @@ FAMILIES: Final = {
                 called("cdf", "value", optional=("confidence",), value=_number),
                 called("total", optional=("confidence",)),
                 called("histogram", optional=("confidence", "simultaneous")),
-                called(
-                    "count_between",
-                    "low",
-                    "high",
-                    optional=("confidence",),
-                    low=_number,
-                    high=_number,
-                ),
+                called("count_between", "low", "high", optional=("confidence",), **_ENDS_OF_RANGE),
                 duplications,
                 *_ENDS,
                 called("release"),
@@ -370,10 +375,7 @@ FAMILIES: Final = {
             + (called("update_many", "items", optional=("weights",)),) * 6
             + (called("update_many", "items", "times", optional=("weights",), times=_times),) * 6
             + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
-            + (
-                called("release", optional=("last",)),
-                called("estimate", "item", optional=("last",)),
-            )
+            + (called("release", optional=("last",)), called("estimate", "item"))
             + (called("interval", "item", optional=("last", "confidence")), duplications)
             + (called("top", "n", optional=("last", "confidence", "include_open")), *_ENDS)
             + (called("changes", optional=("confidence", "against")),)
@@ -381,17 +383,38 @@ FAMILIES: Final = {
             + (
                 reads("windows", "open", "candidates", "privacy", "private", "takes_times", "step"),
             ),
-            (
-                lambda live: live.step,
-                lambda live: [_shown(window) for window in live.windows],
-                lambda live: live.open and _shown(live.open),
-            ),
+            _WINDOWS,
+            lambda live: live.finish(),
+        ),
+        Family(
+            "windows of distinct items",
+            live_objects.windows_of_distinct_items,
+            (*[called("update", "item", optional=("time",), time=argument)] * 2,)
+            + (called("update_many", "items"),) * 6
+            + (called("update_many", "items", "times", times=_times),) * 6
+            + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
+            + (called("release", optional=("position",)), called("estimate"), duplications)
+            + (called("interval", optional=("position", "confidence")), *_ENDS)
+            + (reads("windows", "open", "privacy", "private", "takes_times", "step"),),
+            _WINDOWS,
+            lambda live: live.finish(),
+        ),
+        Family(
+            "windows of values",
+            live_objects.windows_of_values,
+            (*[called("update", "value", optional=("time",), value=_number, time=argument)] * 2,)
+            + (called("update_many", "values", values=_numbers),) * 6
+            + (called("update_many", "values", "times", values=_numbers, times=_times),) * 6
+            + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
+            + (called("release", optional=("last",)), duplications, *_ENDS)
+            + (called("quantile", "share", optional=("last", "confidence")),)
+            + (called("quantiles", "shares", optional=("last",), shares=_numbers),)
+            + (called("cdf", "value", optional=("last", "confidence"), value=_number),)
+            + (called("total", optional=("last", "confidence")),)
+            + (called("histogram", optional=("last", "confidence", "simultaneous")),)
+            + (reads("windows", "open", "privacy", "private", "bins", "step"),),
+            _WINDOWS,
             lambda live: live.finish(),
         ),
     )
 }
-
-
-def _shown(window: ls.Window) -> tuple[object, ...]:
-    facts = (window.number, window.begin, window.end, window.ended, window.names)
-    return (*facts, window.release.to_bytes())

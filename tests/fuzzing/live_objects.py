@@ -12,7 +12,16 @@ from tests.fuzzing.verdicts import CANARY
 import lazysketch as ls
 from lazysketch.testing import seeded_key
 
-__all__ = ["counters_of", "exact_sketch", "heavy_hitters", "hierarchy", "private_sketch", "windows"]
+__all__ = [
+    "counters_of",
+    "exact_sketch",
+    "heavy_hitters",
+    "hierarchy",
+    "private_sketch",
+    "windows",
+    "windows_of_distinct_items",
+    "windows_of_values",
+]
 
 _PRIVATE: Final[dict[str, Any]] = {"epsilon": 1.0, "delta": 1e-6, "max_weight": 3}
 
@@ -168,23 +177,52 @@ def hierarchical_windows(chance: Random) -> Callable[[], Box]:
     return make
 
 
-def windows(chance: Random) -> Callable[[], Box]:
-    """Return a maker of windows by steps, by a clock or by time."""
-    times = {"begin": "2026-05-17", "end": "2026-05-18", "every": "6h"}
+def _cut(chance: Random) -> dict[str, Any]:
+    """Return a cut by steps, by a clock or by time."""
     cuts: list[dict[str, Any]] = [
         {"every": chance.choice([1, 40, 500])},
         {"every": "1h", "slices": chance.choice([1, 4])},
-        times,
+        {"begin": "2026-05-17", "end": "2026-05-18", "every": "6h"},
     ]
+    return chance.choice(cuts)
+
+
+def windows(chance: Random) -> Callable[[], Box]:
+    """Return a maker of windows by steps, by a clock or by time."""
+    cut = _cut(chance)
     names: list[dict[str, Any]] = [{"share": 0.2, "width": 16, "depth": 2}]
     names.append({"domain": [f"{CANARY} {n}" for n in range(5)], "width": 16, "depth": 2})
-    chosen = {**_PRIVATE, "epsilon": 20.0, **chance.choice(cuts), **chance.choice(names)}
+    chosen = {**_PRIVATE, "epsilon": 20.0, **cut, **chance.choice(names)}
 
     def make() -> Box:
         box = Box(None)
         if "slices" in chosen:
             chosen["clock"] = lambda: box.now[0]
         box.live = ls.Windows(**chosen, keep=5, hash_seed=5, key=seeded_key(1))
+        return box
+
+    return make
+
+
+def windows_of_distinct_items(chance: Random) -> Callable[[], Box]:
+    """Return a maker of windows of distinct items by steps, by a clock or by time."""
+    size = {"bits": chance.choice([64, 256]), "levels": chance.choice([1, 4]), "hash_seed": 5}
+    return _statistic(ls.DistinctWindows, {**size, **_cut(chance)})
+
+
+def windows_of_values(chance: Random) -> Callable[[], Box]:
+    """Return a maker of windows of values by steps, by a clock or by time."""
+    bins = chance.choice([ls.Bins([0.0]), ls.Bins.linear(-5, 5, number=20)])
+    rows = chance.choice([None, "haar", "tree"])
+    return _statistic(ls.DistributionWindows, {"bins": bins, "value_rows": rows, **_cut(chance)})
+
+
+def _statistic(kind: Callable[..., object], chosen: dict[str, Any]) -> Callable[[], Box]:
+    def make() -> Box:
+        box = Box(None)
+        if "slices" in chosen:
+            chosen["clock"] = lambda: box.now[0]
+        box.live = kind(**chosen, keep=5, key=seeded_key(1), epsilon=1.0, delta=1e-6)
         return box
 
     return make

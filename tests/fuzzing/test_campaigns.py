@@ -35,6 +35,7 @@ RESULTS = {
         "DistributionRelease",
         "Release",
         "ReleasePart",
+        "ReleasedWindow",
         "Window",
         "WindowsOfLevel",
         "LazySketchError",
@@ -98,6 +99,8 @@ def test_every_public_operation_is_fuzzed() -> None:
         "heavy hitters": (ls.HeavyHitters,),
         "hierarchies": (ls.HierarchicalHeavyHitters,),
         "windows": (ls.Windows,),
+        "windows of distinct items": (ls.DistinctWindows,),
+        "windows of values": (ls.DistributionWindows,),
         "windows of a hierarchy": (ls.HierarchicalWindows,),
     }
     assert set(made) == set(live_classes.FAMILIES)

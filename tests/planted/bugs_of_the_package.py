@@ -18,6 +18,7 @@ from tests.planted.bugs_of_ranges import BUGS_OF_RANGES
 from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
 from tests.planted.bugs_of_sliding_windows import BUGS_OF_SLIDING_WINDOWS
 from tests.planted.bugs_of_states import BUGS_OF_STATES
+from tests.planted.bugs_of_statistic_windows import BUGS_OF_STATISTIC_WINDOWS
 from tests.planted.bugs_of_statistics import BUGS_OF_STATISTICS
 from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
 from tests.planted.bugs_of_sums import BUGS_OF_SUMS
@@ -44,6 +45,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_LEDGERS,
     *BUGS_OF_WINDOWS,
     *BUGS_OF_SLIDING_WINDOWS,
+    *BUGS_OF_STATISTIC_WINDOWS,
     *BUGS_OF_THE_END,
     *BUGS_OF_KEYS,
     *BUGS_OF_DISCOVERY,

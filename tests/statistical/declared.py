@@ -63,6 +63,9 @@ RATES = {
     "distribution": Rate(
         "tests/statistical/test_distribution_coverage.py", 3.6e-5, 36, fresh=False
     ),
+    "windows of statistics": Rate(
+        "tests/statistical/test_statistic_windows_coverage.py", 1.2e-5, 12, fresh=False
+    ),
     "sums": Rate("tests/statistical/test_sums_coverage.py", 2.8e-5, 28, fresh=False),
     "ranges": Rate("tests/statistical/test_ranges_coverage.py", 1.7e-5, 17, fresh=False),
     "core draws": Rate("rust/core/src/noise/distribution.rs", 1.8e-5, 18, fresh=False),

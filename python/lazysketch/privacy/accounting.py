@@ -37,10 +37,10 @@ from lazysketch.privacy.wording import guarantee, promise
 if TYPE_CHECKING:
     import dp_accounting
 
-__all__ = ["Privacy", "dp_accounting_module"]
+__all__ = ["TOLERANCE", "Privacy", "dp_accounting_module"]
 
-# Larger than any rounding of sigma and its factors, far smaller than any real mistake.
-_TOLERANCE: Final = 1e-9
+TOLERANCE: Final = 1e-9
+"""Larger than any rounding of sigma and its factors, far smaller than any real mistake."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,14 +141,14 @@ class Privacy:
 
     def _check_guarantee(self) -> None:
         product = self.noise_multiplier * self.l2_sensitivity
-        if not math.isclose(self.sigma, product, rel_tol=_TOLERANCE):
+        if not math.isclose(self.sigma, product, rel_tol=TOLERANCE):
             raise ArgumentValueError(
                 f"sigma: expected noise_multiplier * l2_sensitivity = {product:.12g}, "
                 f"got {self.sigma:.12g}"
             )
         ideal = ideal_bound(self.epsilon, self.delta, self.noise_multiplier, depth=self.depth)
         reached = ideal.delta(self.epsilon)
-        if reached > self.delta * (1.0 + _TOLERANCE):
+        if reached > self.delta * (1.0 + TOLERANCE):
             raise ArgumentValueError(
                 f"noise_multiplier: expected enough for delta = {self.delta:.6g} at epsilon = "
                 f"{self.epsilon:.6g}, got {self.noise_multiplier:.6g}, which gives "

@@ -101,9 +101,9 @@ def promise(
     later = "" if one else ", or whose later events are chosen by what was published in between"
     chosen = "The event" if one else "The events, all together,"
     beyond = f"for a person with more than {most}, whose events add up{later}; "
+    place = "" if within is None else f" in {within}"
     if person_bound is not None:
         whose = f"any one person{weights}, {person_bound},"
-        place = "" if within is None else f" in {within}"
         secret = f"{whose} sent events{place} or none"
         if relation == "substitution":
             others = "others" if within is None else "others there or elsewhere"
@@ -115,8 +115,10 @@ def promise(
     if isinstance(person_bound, CountedOnce):
         there = "was there, another one in its place, or none"
         there = there if relation == "substitution" else "was there or its steps were empty"
-        secret = f"any one item, with {person_bound}, {there}"
+        secret = f"any one item, with {person_bound}{place}, {there}"
         beyond = "for a person with events of several items, which add up; "
+        if within is not None:
+            beyond = f"for an item with events beyond {within}, which add up; {beyond}"
         chosen = "The item and its events"
     return (
         "An observer who reads everything ever published, at any number of steps, can hardly tell "

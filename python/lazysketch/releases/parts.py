@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
-from lazysketch.privacy.accounting import Privacy
+from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.accounting import TOLERANCE, Privacy
+from lazysketch.privacy.curve import ideal_bound
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import square_root_up, table_sensitivity2
 from lazysketch.releases.run_promise import RunPromise
@@ -202,10 +204,16 @@ def _privacy_of(
     if noise is None or mechanism is None:
         return Privacy.without_noise(because=reasons)
     kind, bound = release.kind, noise["person_bound"] and PersonBound(*noise["person_bound"])
-    table2 = _sensitivity2_of(release, noise, bound)
     events = noise["max_events_per_user"] if bound is None else bound.events
     scale = noise["max_weight"] * events
+    table2 = _sensitivity2_of(release, noise, bound)
     l2_sensitivity = square_root_up(table2 * mechanism.sensitivity2 * scale**2)
+    if release.value_rows is not None:
+        tree = ValueTree(release.value_rows, release.width)
+        moved2 = tree.sensitivity2(noise["relation"], moves=True)
+        moved = square_root_up(moved2 * mechanism.sensitivity2 * scale**2)
+        if moved > l2_sensitivity and _is_enough(noise, moved):
+            l2_sensitivity = moved
     return Privacy(
         epsilon=noise["epsilon"],
         delta=noise["delta"],
@@ -221,6 +229,20 @@ def _privacy_of(
         private=not reasons,
         not_private_because=reasons,
     )
+
+
+def _is_enough(noise: _native.NoiseFacts, l2_sensitivity: float) -> bool:
+    """Return whether the noise of a release of one row serves for a larger sensitivity.
+
+    Windows of time are calibrated for moved events. What they publish says so too: with the
+    smaller sensitivity of an event that stays, compositions would understate the move.
+    """
+    multiplier = math.nextafter(noise["sigma"] / l2_sensitivity, 0.0)
+    try:
+        bound = ideal_bound(noise["epsilon"], noise["delta"], multiplier, depth=1)
+    except ArgumentValueError:  # so little noise proves nothing
+        return False
+    return bound.delta(noise["epsilon"]) <= noise["delta"] * (1.0 + TOLERANCE)
 
 
 def _sensitivity2_of(

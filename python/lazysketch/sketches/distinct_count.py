@@ -16,7 +16,7 @@ from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.sketches.held_table import HeldTable
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
-from lazysketch.specification.distinct_spec import DistinctOptions, distinct_spec
+from lazysketch.specification.distinct_spec import BitmapOptions, DistinctOptions, distinct_spec
 from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class _LevelCounts(PrivateTable):
             raise ArgumentValueError(f"spec: expected kind 'distinct', got {spec.kind!r}")
 
 
-@with_options(DistinctOptions, defaults=(distinct_spec,))
+@with_options(BitmapOptions, DistinctOptions, defaults=(distinct_spec,))
 class DistinctCount(HeldTable):
     """Private number of distinct items of a stream: of people, if the items are people.
 

@@ -22,7 +22,11 @@ from lazysketch.sketches.held_table import HeldTable
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.bins import Bins
-from lazysketch.specification.distribution_spec import DistributionOptions, distribution_spec
+from lazysketch.specification.distribution_spec import (
+    BinnedOptions,
+    DistributionOptions,
+    distribution_spec,
+)
 from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
@@ -43,7 +47,7 @@ class _BinCounts(PrivateTable):
             raise ArgumentValueError(f"spec: expected kind 'values', got {spec.kind!r}")
 
 
-@with_options(DistributionOptions, defaults=(distribution_spec,))
+@with_options(BinnedOptions, DistributionOptions, defaults=(distribution_spec,))
 class Distribution(HeldTable):
     """Private distribution of a numeric value: quantiles, shares below a value, counts of ranges.
 

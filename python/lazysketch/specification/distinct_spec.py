@@ -12,7 +12,13 @@ from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["DEFAULT_BITS", "DEFAULT_LEVELS", "DistinctOptions", "distinct_spec"]
+__all__ = [
+    "DEFAULT_BITS",
+    "DEFAULT_LEVELS",
+    "BitmapOptions",
+    "DistinctOptions",
+    "distinct_spec",
+]
 
 DEFAULT_BITS: Final = 2**16
 DEFAULT_LEVELS: Final = 8
@@ -23,31 +29,39 @@ class _Required(TypedDict):
     delta: float
 
 
-class DistinctOptions(_Required, total=False):
-    """Keyword arguments of a count of distinct items.
+class BitmapOptions(_Required, total=False):
+    """Keyword arguments of counts of distinct items, whenever these are published.
 
     Args:
         epsilon: privacy parameter, above 0 and at most 100; no default.
         delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people; no
             default.
         relation: ``"substitution"`` or ``"zero-out"``, which has half the noise.
-        horizon: number of steps, or None for any number; with a horizon there is less noise.
         bits: bits of each level, a power of two from 2^6 to 2^24. The error is about
             0.9 / sqrt(bits) of the number, once noise is small against it.
         levels: sampling levels, 1 to 16; numbers up to about bits * 4^levels can be told apart.
             Memory is bits * levels / 8 bytes.
-        schedule: when the counts are published; by default at every step, which costs nothing.
         mechanism: ``"tree"`` for the least noise, ``"tree-log"``, ``"tree-deep"`` or ``"haar"``.
         hash_seed: public seed, 0 to 2^64 - 1; a fresh one when None.
     """
 
     relation: Relation
-    horizon: int | None
     bits: int
     levels: int
-    schedule: Schedule | None
     mechanism: MechanismName
     hash_seed: int | None
+
+
+class DistinctOptions(BitmapOptions, total=False):
+    """Keyword arguments of a count of distinct items.
+
+    Args:
+        horizon: number of steps, or None for any number; with a horizon there is less noise.
+        schedule: when the counts are published; by default at every step, which costs nothing.
+    """
+
+    horizon: int | None
+    schedule: Schedule | None
 
 
 def distinct_spec(
@@ -65,7 +79,7 @@ def distinct_spec(
     """Return the description of a count of distinct items.
 
     Args:
-        epsilon: as in :class:`DistinctOptions`, like all others.
+        epsilon: as in :class:`BitmapOptions`, like all others.
         delta: privacy parameter.
         relation: neighbouring streams.
         horizon: number of steps, or None.

@@ -13,7 +13,7 @@ from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.specification.value_tree import ValueRows, padded_bins
 
-__all__ = ["DistributionOptions", "distribution_spec"]
+__all__ = ["BinnedOptions", "DistributionOptions", "distribution_spec"]
 
 _SEED: Final = 0  # nothing is hashed
 
@@ -24,8 +24,8 @@ class _Required(TypedDict):
     delta: float
 
 
-class DistributionOptions(_Required, total=False):
-    """Keyword arguments of a distribution of values.
+class BinnedOptions(_Required, total=False):
+    """Keyword arguments of distributions of values, whenever these are published.
 
     Args:
         bins: public bins, such as ``Bins.linear(0, 100)``; no default.
@@ -34,9 +34,6 @@ class DistributionOptions(_Required, total=False):
         delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people; no
             default.
         relation: ``"substitution"`` or ``"zero-out"``, with 0.7 times the noise.
-        horizon: number of steps, or None for any number; with a horizon there is less noise.
-        schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
-            step, which costs nothing.
         mechanism: ``"tree"`` for the least noise over steps, ``"tree-log"``, ``"tree-deep"``,
             ``"haar"`` or ``"binary"``.
         value_rows: rows of the tree over bins, ``"tree"`` or ``"haar"``; by default those with
@@ -45,11 +42,22 @@ class DistributionOptions(_Required, total=False):
     """
 
     relation: Relation
-    horizon: int | None
-    schedule: Schedule | None
     mechanism: MechanismName
     value_rows: ValueRows | None
     max_events_per_user: int
+
+
+class DistributionOptions(BinnedOptions, total=False):
+    """Keyword arguments of a distribution of values.
+
+    Args:
+        horizon: number of steps, or None for any number; with a horizon there is less noise.
+        schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
+            step, which costs nothing.
+    """
+
+    horizon: int | None
+    schedule: Schedule | None
 
 
 def distribution_spec(
@@ -63,11 +71,12 @@ def distribution_spec(
     mechanism: MechanismName = "tree",
     value_rows: ValueRows | None = None,
     max_events_per_user: int = 1,
+    moves: bool = False,
 ) -> TableSpec:
     """Return the description of a distribution of values.
 
     Args:
-        bins: as in :class:`DistributionOptions`, like all others.
+        bins: as in :class:`BinnedOptions`, like all others.
         epsilon: privacy parameter.
         delta: privacy parameter.
         relation: neighbouring streams.
@@ -76,6 +85,7 @@ def distribution_spec(
         mechanism: short name of the mechanism over steps.
         value_rows: rows of the tree over bins.
         max_events_per_user: events protected together.
+        moves: True to cover an event that moves to another window of time.
 
     Returns:
         A description of kind ``"values"``.
@@ -105,5 +115,6 @@ def distribution_spec(
         relation=relation,
         mechanism=mechanism,
         max_events_per_user=max_events_per_user,
+        moves=moves,
         hash_seed=_SEED,
     )

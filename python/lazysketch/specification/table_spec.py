@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import check_bools, checked_integer
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import NoiseCalibration, calibrate
@@ -133,6 +133,8 @@ class TableSpec:
         edges: for values, the edges between bins, finite numbers that rise; else none.
         value_rows: for values, ``"tree"`` or ``"haar"``, the rows of the tree over the bins; None
             for those with the least noise that fit.
+        moves: for values, True to cover also an event that moves to another window of time, with
+            a table of its own under this description.
 
     Raises:
         ArgumentTypeError: a wrong type.
@@ -167,6 +169,7 @@ class TableSpec:
     bits: int = 0
     edges: tuple[float, ...] = field(default=(), repr=False)
     value_rows: ValueRows | None = None
+    moves: bool = False
     chosen_value_rows: ValueRows | None = field(init=False, repr=False, compare=False)
     chosen_mechanism: Mechanism = field(init=False, repr=False, compare=False)
     noise: NoiseCalibration = field(init=False, repr=False, compare=False)
@@ -188,6 +191,7 @@ class TableSpec:
             self._store(name, checked_integer(name, getattr(self, name), most=most))
         self._store("bits", checked_integer("bits", self.bits, least=0, most=MOST_BITS))
         self._check_person_bound()
+        check_bools(moves=self.moves)
         check_distinct(self)
         self._store("edges", checked_bins(self))
         check_ranges(self)
@@ -264,7 +268,8 @@ class TableSpec:
     def _changed_by_events(self, tree: ValueTree | None) -> tuple[int | Fraction, int]:
         """Return the squared change of all published counts, and how many of them change."""
         if tree is not None:
-            return tree.sensitivity2(self.relation), tree.changed_nodes(self.relation)
+            squared = tree.sensitivity2(self.relation, moves=self.moves)
+            return squared, tree.changed_nodes(self.relation)
         if self.kind == "ranges":
             moved = ranges_sensitivity2(self.depth, self.width, self.relation)
             return moved, changed_cells_of_ranges(self.depth, self.relation)

@@ -59,20 +59,30 @@ class ValueTree:
     rows: ValueRows
     bins: int
 
-    def sensitivity2(self, relation: Relation) -> int:
+    def sensitivity2(self, relation: Relation, *, moves: bool = False) -> int:
         """Return the squared norm by which the node sums of neighbouring streams differ, at most.
 
         Args:
             relation: ``"substitution"`` or ``"zero-out"``.
+            moves: True if the event that replaces another one may be in another window, whose node
+                sums are others: they do not cancel those of the event that goes.
 
         Returns:
-            A positive integer, per unit of weight.
+            A positive integer, per unit of weight; with moves, of all windows together.
+
+        Source: docs/theory.md, Theorem 24; with moves, Theorem 12d.
 
         Example:
             >>> ValueTree("tree", 1024).sensitivity2("substitution")
             8321
+            >>> haar = ValueTree("haar", 4)
+            >>> haar.sensitivity2("substitution"), haar.sensitivity2("substitution", moves=True)
+            (24, 34)
         """
-        return self._facts(relation)[0]
+        replaced = self._facts(relation)[0]
+        if not moves or relation == "zero-out":
+            return replaced
+        return max(replaced, 2 * self._facts("zero-out")[0])
 
     def changed_nodes(self, relation: Relation) -> int:
         """Return how many node sums of neighbouring streams can differ.

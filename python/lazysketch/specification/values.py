@@ -38,6 +38,8 @@ def checked_bins(spec: TableSpec) -> tuple[float, ...]:
             raise ArgumentValueError(f"edges: expected none for {spec.kind!r}, got some")
         if spec.value_rows is not None:
             raise ArgumentValueError(f"value_rows: expected None for {spec.kind!r}, got some")
+        if spec.moves:
+            raise ArgumentValueError(f"moves: expected False for {spec.kind!r}, got True")
         return ()
     edges = checked_edges(spec.edges)
     if spec.value_rows is not None:

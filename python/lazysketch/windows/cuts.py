@@ -18,7 +18,8 @@ from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, LEAST_MEMORY
 from lazysketch.privacy.relations import LARGEST_DEPTH
-from lazysketch.specification.schedules import Batch, RoundRobin, Schedule, Single
+from lazysketch.specification.mechanisms import Mechanism
+from lazysketch.specification.schedules import Batch, Punctual, RoundRobin, Schedule, Single
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange, checked_clock
 from lazysketch.windows.by_clock import ByClock
 from lazysketch.windows.by_steps import BySteps
@@ -27,11 +28,20 @@ from lazysketch.windows.durations import duration_of, instant_of
 from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window_tables import WindowMaker
 
-__all__ = ["LARGEST_WINDOW", "ClockCut", "Cut", "cut_of", "leaves_of"]
+__all__ = [
+    "LARGEST_WINDOW",
+    "MOST_SLICES_OF_TREE_LOG",
+    "ClockCut",
+    "Cut",
+    "cut_of",
+    "leaves_of",
+]
 
 LARGEST_WINDOW: Final = 2**40
 _SLICES: Final = 60
 _MOST_SLICES: Final = 960
+MOST_SLICES_OF_TREE_LOG: Final = 874
+"""Beyond it an event that moves within a window costs more than two with these rows."""
 # Shares divide by the noisy total of a row, whose noise grows with the number of its cells.
 _WIDTH: Final = 1024
 
@@ -45,6 +55,7 @@ class Cut(ABC):
         width: default number of columns, None if it follows from the steps.
         open_windows: how many windows are open at the same time.
         takes_times: True if events come with times.
+        moves: True if the event that replaces another one may be in another window.
     """
 
     schedule: Schedule
@@ -52,6 +63,7 @@ class Cut(ABC):
     width: int | None = _WIDTH
     open_windows: int = 1
     takes_times: bool = False
+    moves: bool = True
 
     @abstractmethod
     def opened(self, tables: Any, *, most: int, since: Progress | None = None) -> OpenWindows[Any]:
@@ -72,6 +84,27 @@ class Cut(ABC):
     def discovery_epoch(self) -> int:
         """Steps after which names are published: those of a window."""
         return self.steps
+
+    @property
+    def every_step(self) -> Schedule:
+        """The schedule of statistics, for which it costs nothing to publish at every step."""
+        return self.schedule
+
+    def check_moves(self, mechanism: object) -> None:
+        """Raise if an event that moves within a window costs more than two events.
+
+        Args:
+            mechanism: the mechanism that was asked for, or its name.
+
+        Raises:
+            ArgumentValueError: a mechanism that does not serve windows of so many slices.
+        """
+        name = mechanism.name if isinstance(mechanism, Mechanism) else mechanism
+        if self.moves and name == "tree-log" and self.steps > MOST_SLICES_OF_TREE_LOG:
+            raise ArgumentValueError(
+                f"mechanism: expected another one than 'tree-log' for more than "
+                f"{MOST_SLICES_OF_TREE_LOG} slices, got it for {self.steps}"
+            )
 
     def memory_of_window(
         self, memory: int, *, depth: int, width: int | None, levels: int = 1
@@ -107,6 +140,7 @@ class StepCut(Cut):
     """Windows of a number of steps."""
 
     width = None
+    moves = False
 
     def __init__(self, steps: int, *, only_ends: bool = False) -> None:
         """Cut after every ``steps`` steps; with ``only_ends`` an open window publishes nothing."""
@@ -118,6 +152,11 @@ class StepCut(Cut):
     ) -> OpenWindows[Any]:
         """Open the first window."""
         return BySteps(tables, every=self.steps, most=most, since=since)
+
+    @property
+    def every_step(self) -> Schedule:
+        """As for all cuts; where only ends are wanted, one of them."""
+        return self.schedule if isinstance(self.schedule, Single) else Punctual(horizon=self.steps)
 
     @property
     def description(self) -> str:

@@ -230,6 +230,7 @@ def _described(
 ) -> LevelsSpec:
     """Return the description of the tables of a window."""
     number = len(levels.names)
+    cut.check_moves(options.get("mechanism"))
     whole, tables = specs_of_levels(
         number,
         cut.schedule,

@@ -67,6 +67,7 @@ class LiveWindows(RunningWindows[Window]):
         )
         if options.get("width") is None:
             options["width"] = cut.width
+        cut.check_moves(options.get("mechanism"))
         return HeavyHittersSpec.of(
             schedule=cut.schedule,
             domain=domain,
@@ -149,8 +150,3 @@ class LiveWindows(RunningWindows[Window]):
     def _counted(self, items: object) -> object:
         """Return what the tables count of items."""
         return items
-
-    @exclusive
-    def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:
-        self._refuse_nested()
-        return self._live.add_one(item, weight, user)

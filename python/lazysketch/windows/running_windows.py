@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ClosedError, LiveStateError
+from lazysketch.releases.items import Item
 from lazysketch.sketches.live_state import ClosedByBlock, exclusive
 from lazysketch.windows.cuts import LARGEST_WINDOW, Cut
 from lazysketch.windows.open_windows import OpenWindows, Progress
@@ -127,6 +128,11 @@ class RunningWindows(ClosedByBlock, PublicFacts[Held]):
 
     def _kept(self) -> tuple[Held, ...]:
         return cast("tuple[Held, ...]", self._live.ended)
+
+    @exclusive
+    def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:
+        self._refuse_nested()
+        return self._live.add_one(item, weight, user)
 
     def _opened(self) -> OpenWindows[Any]:
         self._refuse_nested()

@@ -66,6 +66,7 @@ def test_fields_are_keywords_and_the_first_six_are_required() -> None:
         ("bits", ["1", 1.0, True, None], [64, -1, 2**24 + 1]),
         ("edges", [], [(1.0,), 5, np.array([1.0, 2.0]), None]),
         ("value_rows", [], ["tree", 5]),
+        ("moves", [1, "yes", None], [True]),
     ],
 )
 def test_every_field_is_checked(name: str, types: list[Any], values: list[Any]) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import lazysketch as ls
 from lazysketch.audit.strategy import strategy
+from lazysketch.errors import ArgumentValueError
 from lazysketch.specification.mechanisms import Mechanism, mechanisms_for
-from lazysketch.windows.cuts import leaves_of
+from lazysketch.windows.cuts import MOST_SLICES_OF_TREE_LOG, leaves_of
 
 
 def largest_moves(mechanism: Mechanism) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -40,3 +42,25 @@ def test_a_full_table_would_not_do() -> None:
     assert largest_moves(mechanism)[63] > 2 * mechanism.sensitivity2
     assert leaves_of(64) == 65
     assert [leaves_of(s) for s in (1, 16, 30, 31, 60, 61, 960)] == [1, 16, 30, 33, 60, 65, 960]
+
+
+def test_tree_log_serves_so_many_slices_and_no_more() -> None:
+    """Its rows of 1,024 leaves are the only ones for which a move within a window costs more."""
+    for power in range(11):
+        leaves = 1 << power
+        mechanism = mechanisms_for("tree-log", leaves=leaves, growing=False)[0]
+        assert mechanism.name == "tree-log"
+        slices = max(s for s in range(1, 961) if leaves / 2 < leaves_of(s) <= leaves)
+        worst = largest_moves(mechanism)
+        assert worst[min(slices, MOST_SLICES_OF_TREE_LOG) - 1] <= 2 * mechanism.sensitivity2
+        if leaves == 1024:
+            assert worst[MOST_SLICES_OF_TREE_LOG] > 2 * mechanism.sensitivity2
+    values = {"bins": ls.Bins([1.0]), "epsilon": 1.0, "delta": 1e-6, "every": "1h"}
+    counts = {"domain": ["a"], "epsilon": 1.0, "delta": 1e-6, "every": "1h"}
+    for make, options in ((ls.DistributionWindows, values), (ls.Windows, counts)):
+        make(**options, mechanism="tree-log", slices=MOST_SLICES_OF_TREE_LOG)  # type: ignore[operator]
+        make(**options, mechanism="tree", slices=MOST_SLICES_OF_TREE_LOG + 1)  # type: ignore[operator]
+        with pytest.raises(
+            ArgumentValueError, match="^mechanism: expected another one than 'tree-"
+        ):
+            make(**options, mechanism="tree-log", slices=MOST_SLICES_OF_TREE_LOG + 1)  # type: ignore[operator]

@@ -1,0 +1,101 @@
+"""Planted bugs of windows of distinct items and of distributions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.edits import edited
+from tests.planted.planted_bug import PlantedBug
+
+__all__ = ["BUGS_OF_STATISTIC_WINDOWS"]
+
+_TABLES: Final = "lazysketch.windows.statistic_tables:StatisticTables"
+_TESTS: Final = "tests/unit/windows/test_promises_of_statistic_windows.py::"
+_COUNTS: Final = "tests/unit/windows/test_statistic_windows.py::"
+_FIXED_ID: Final = '__import__("lazysketch.testing").testing.fixed_id'
+
+BUGS_OF_STATISTIC_WINDOWS: Final = (
+    PlantedBug(
+        name="windows-of-values-at-the-difference-of-two-bins",
+        subject="sensitivity",
+        claim="A value that moves to another window moves as much as one that is replaced.",
+        caught_by=_TESTS
+        + "test_no_value_moves_the_queries_further_than_calibrated[range-haar-substitution]",
+        patch=edited(
+            "lazysketch.specification.value_tree:ValueTree.sensitivity2",
+            ('return max(replaced, 2 * self._facts("zero-out")[0])', "return replaced"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-of-values-take-a-value-for-fixed",
+        subject="sensitivity",
+        claim="Windows of time have the noise of windows of steps, where no event moves.",
+        caught_by=_TESTS + "test_a_move_costs_more_than_the_difference_of_two_bins[clock-tree]",
+        patch=edited(
+            "lazysketch.windows.distribution_windows:DistributionWindows._spec_of",
+            ("moves=cut.moves", "moves=False"),
+        ),
+    ),
+    PlantedBug(
+        name="releases-of-windows-forget-the-move",
+        subject="accounting",
+        claim="The release of a window of values states the multiplier of a value that stays.",
+        caught_by=_TESTS
+        + "test_releases_of_windows_state_what_the_windows_do[tree-substitution-range]",
+        patch=edited(
+            "lazysketch.releases.parts:_privacy_of",
+            ("if moved > l2_sensitivity and _is_enough(noise, moved):", "if False:"),
+        ),
+    ),
+    PlantedBug(
+        name="releases-of-values-state-any-move",
+        subject="accounting",
+        claim="Every release of values states that it covers a move, whatever its noise.",
+        caught_by=_TESTS + "test_releases_of_single_distributions_say_what_they_did",
+        patch=edited(
+            "lazysketch.releases.parts:_is_enough",
+            ("try:", "return True\n    try:"),
+        ),
+    ),
+    PlantedBug(
+        name="statistic-windows-share-noise",
+        subject="reuse of draws",
+        claim="All windows of distinct items or values have one key and one id.",
+        caught_by=_COUNTS
+        + "test_windows_have_ids_and_noise_of_their_own_and_one_hash_seed[distinct-range]",
+        patch=edited(
+            f"{_TABLES}._origin",
+            ("return self._key, None", f"return {_FIXED_ID}(self._key, bytes(16)), None"),
+        ),
+    ),
+    PlantedBug(
+        name="an-item-protected-in-all-windows",
+        subject="accounting",
+        claim="Windows of distinct items say that an item is protected in all of them together.",
+        caught_by=_TESTS + "test_an_item_in_many_windows_composes_by_their_number",
+        patch=edited(
+            f"{_TABLES}.privacy", ("None if counts.person_bound is None else ONE_WINDOW", "None")
+        ),
+    ),
+    PlantedBug(
+        name="an-item-beyond-one-window-unmentioned",
+        subject="accounting",
+        claim="The text of a guarantee of items within one window does not say what it leaves out.",
+        caught_by=_TESTS + "test_an_item_is_protected_within_one_window",
+        patch=edited(
+            "lazysketch.privacy.wording:promise",
+            ('f"for an item with events beyond {within}, which add up; {beyond}"', "beyond"),
+        ),
+    ),
+    PlantedBug(
+        name="any-slices-for-tree-log",
+        subject="sensitivity",
+        claim="Windows of 900 slices take rows for which a move costs more than two events.",
+        caught_by="tests/unit/windows/test_sensitivity.py::"
+        "test_tree_log_serves_so_many_slices_and_no_more",
+        patch=edited(
+            "lazysketch.windows.cuts:Cut.check_moves",
+            ("self.steps > MOST_SLICES_OF_TREE_LOG", "self.steps > 960"),
+        ),
+    ),
+)
