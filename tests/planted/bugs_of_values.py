@@ -16,6 +16,11 @@ _BINNED: Final = "lazysketch.estimation.binned"
 _NOISE: Final = "tests/unit/privacy/test_values_noise.py::"
 _COVERAGE: Final = "tests/statistical/test_distribution_coverage.py::"
 _ENDS: Final = "tests/unit/estimation/test_binned.py::"
+_VALUES: Final = "lazysketch.specification.values"
+_PEOPLE: Final = (
+    "tests/unit/privacy/test_values_of_people.py::"
+    "test_no_person_moves_the_queries_further_than_calibrated"
+)
 
 BUGS_OF_VALUES_IN_THE_CORE: Final = (
     *BUGS_OF_SUMS_IN_THE_CORE,
@@ -43,6 +48,12 @@ BUGS_OF_VALUES_IN_THE_CORE: Final = (
         subject="reuse of draws",
         claim="The count of a bin is published with the noise of a node sum.",
         caught_by="values bins_are_not_read",
+    ),
+    PlantedBug(
+        name="a-bound-for-each-bin",
+        subject="sensitivity",
+        claim="A person may have so many values in each bin, not in all of them together.",
+        caught_by="bounds_of_people a_person_has_one_place_in_a_table_of_sums",
     ),
 )
 
@@ -107,7 +118,55 @@ BUGS_OF_VALUES: Final = (
         caught_by="tests/unit/sketches/test_distribution.py::test_public_facts",
         patch=edited(
             "lazysketch.releases.parts:_sensitivity2_of",
-            ('sensitivity2(noise["relation"])', 'sensitivity2("zero-out")'),
+            ('tree, relation=noise["relation"]', 'tree, relation="zero-out"'),
+        ),
+    ),
+    PlantedBug(
+        name="values-of-one-person-of-two",
+        subject="sensitivity",
+        claim="Noise of values covers the person who goes, and not the one who comes instead.",
+        caught_by=f"{_PEOPLE}[1-None-substitution-haar-True]",
+        patch=edited(
+            f"{_VALUES}:node_sums_sensitivity2",
+            (" * people_changed(person_bound, relation=relation) ** 2", ""),
+        ),
+    ),
+    PlantedBug(
+        name="values-of-a-person-as-one-event",
+        subject="sensitivity",
+        claim="Noise of values is that of one event, however many of a person are counted.",
+        caught_by=f"{_PEOPLE}[2-None-zero-out-haar-True]",
+        patch=edited(
+            "lazysketch.specification.table_spec:TableSpec._events_per_cell",
+            (
+                "self.person_bound.events",
+                "1 if self.kind == 'values' else self.person_bound.events",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="draws-of-one-person-of-values",
+        subject="accounting",
+        claim="The account of floats takes all people who change for one.",
+        caught_by="tests/unit/privacy/test_values_of_people.py::"
+        "test_the_account_covers_all_draws_that_people_change[haar]",
+        patch=edited(
+            f"{_VALUES}:changed_node_sums",
+            (" * people_changed(person_bound, relation=relation)", ""),
+        ),
+    ),
+    PlantedBug(
+        name="releases-of-people-of-values-as-events",
+        subject="accounting",
+        claim="A release of values states the noise multiplier of events where it protects people.",
+        caught_by="tests/unit/sketches/test_people_of_values.py::"
+        "test_a_release_says_who_is_protected",
+        patch=edited(
+            "lazysketch.releases.parts:_sensitivity2_of",
+            (
+                'relation=noise["relation"], person_bound=bound)',
+                'relation=noise["relation"], person_bound=None)',
+            ),
         ),
     ),
     PlantedBug(

@@ -16,6 +16,7 @@ from lazysketch.arguments import checked_integer
 from lazysketch.estimation.error_model import deviations_of, level_of
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.planning.noise_over_time import mean_noise_variance
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.keys import Key
@@ -93,6 +94,7 @@ def plan_distribution(
     mechanism: MechanismName = "tree",
     value_rows: ValueRows | None = None,
     max_events_per_user: int = 1,
+    person_bound: PersonBound | None = None,
     confidence: float = 0.95,
 ) -> DistributionPlan:
     """Return a distribution to make, and the error of its quantiles.
@@ -103,7 +105,7 @@ def plan_distribution(
         bins: public bins; their places do not matter, their number does.
         epsilon: privacy parameter, above 0 and at most 100.
         delta: privacy parameter, above 0 and below 1.
-        values: number of values that are expected, 1 to 2^48.
+        values: number of values that are expected to be counted, 1 to 2^48.
         steps: number of steps, 1 to 2^48; by default the horizon, else ``values``.
         horizon: largest number of steps, if known.
         schedule: as for :class:`lazysketch.Distribution`, instead of a horizon.
@@ -111,6 +113,8 @@ def plan_distribution(
         mechanism: as for :class:`lazysketch.Distribution`.
         value_rows: likewise.
         max_events_per_user: events of one person that are protected together.
+        person_bound: what is counted of each person, who is protected then. Values beyond it are no
+            part of ``values``.
         confidence: of the interval, above 0 and below 1.
 
     Returns:
@@ -144,6 +148,7 @@ def plan_distribution(
         mechanism=mechanism,
         value_rows=value_rows,
         max_events_per_user=max_events_per_user,
+        person_bound=person_bound,
     )
     length = spec.schedule.horizon or expected
     if steps is not None:

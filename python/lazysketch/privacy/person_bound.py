@@ -22,6 +22,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import first_values
 
 __all__ = [
+    "CountedEvents",
     "CountedOnce",
     "PersonBound",
     "bounds_in_words",
@@ -45,8 +46,10 @@ class PersonBound:
 
     Args:
         cells: cells of each row of the table that hold events of the person, 1 to 4,096: about the
-            number of different items that are counted.
-        events: events of the person in each of these cells, 1 to 65,535; repetitions of an item.
+            number of different items that are counted. 1 by default, and for values, which a
+            person may have anywhere.
+        events: events of the person in each of these cells, 1 to 65,535; repetitions of an item. Of
+            a distribution: values of the person.
         most_people: people whose events are counted, the first ones of the stream; None for all. A
             limit bounds the memory, of about 60 + 6 * depth * cells bytes for each person, and
             doubles the noise.
@@ -62,7 +65,7 @@ class PersonBound:
         of whom 1 event in each of 10 cells of every sketch row are counted
     """
 
-    cells: int
+    cells: int = 1
     events: int = 1
     most_people: int | None = None
 
@@ -118,6 +121,25 @@ class CountedOnce(PersonBound):
         return "all of its events"
 
 
+@dataclass(frozen=True, slots=True)
+class CountedEvents(PersonBound):
+    """What a table whose cells are parts of sums counts of a person: so many events, anywhere.
+
+    Any two events may move the same sums, so that a limit of cells would lower no noise.
+
+    Example:
+        >>> print(CountedEvents(events=10))
+        of whom 10 events are counted
+    """
+
+    anywhere: bool = True
+
+    def __str__(self) -> str:
+        """Return the bound in words."""
+        events = "1 event is" if self.events == 1 else f"{self.events:,} events are"
+        return f"of whom {events} counted{_among(self.most_people)}"
+
+
 def protects_people(bound: PersonBound | None) -> bool:
     """Return True if a bound says what is counted of a person, whatever the items are.
 
@@ -147,9 +169,12 @@ every sketch row are counted
         parts = [", ".join(parts[:-1]), parts[-1]]
     else:
         parts = parts[:1]
-    most = bounds[0].most_people
-    people = "" if most is None else f", of the first {most:,} people"
+    people = _among(bounds[0].most_people)
     return f"of whom {' and '.join(parts)} of every sketch row are counted{people}"
+
+
+def _among(most_people: int | None) -> str:
+    return "" if most_people is None else f", of the first {most_people:,} people"
 
 
 def _amount(bound: PersonBound) -> str:
@@ -223,7 +248,8 @@ def largest_bound(bounds: Sequence[PersonBound | None]) -> PersonBound | None:
     if all(isinstance(bound, CountedOnce) for bound in people):
         return CountedOnce()
     limits = [bound.most_people for bound in people]
-    return PersonBound(
+    anywhere = all(isinstance(bound, CountedEvents) for bound in people)
+    return (CountedEvents if anywhere else PersonBound)(
         cells=max(bound.cells for bound in people),
         events=max(bound.events for bound in people),
         most_people=None if None in limits else max(limit for limit in limits if limit),

@@ -26,6 +26,7 @@ from lazysketch.specification.ranges import ranges_sensitivity2
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH
 from lazysketch.specification.value_tree import ValueTree
+from lazysketch.specification.values import node_sums_sensitivity2
 
 __all__ = ["ReleasePart", "bounds_of", "parts_of"]
 
@@ -250,7 +251,8 @@ def _sensitivity2_of(
 ) -> int | Fraction:
     """Return the squared change of all counts by what is protected together, per unit of weight."""
     if release.value_rows is not None:
-        return ValueTree(release.value_rows, release.width).sensitivity2(noise["relation"])
+        tree = ValueTree(release.value_rows, release.width)
+        return node_sums_sensitivity2(tree, relation=noise["relation"], person_bound=bound)
     if release.kind == "ranges":
         return ranges_sensitivity2(release.depth, release.width, noise["relation"])
     return table_sensitivity2(

@@ -54,7 +54,9 @@ class Distribution(HeldTable):
     Guarantee: all releases, at any number of steps, together satisfy (epsilon, delta)-DP for one
     event (``max_events_per_user`` of them): that it has another value, or its step is empty
     (``"substitution"``), or that it is there or its step is empty (``"zero-out"``). Events may be
-    chosen by what was published before. Bins are public.
+    chosen by what was published before. With ``person_bound`` it holds for all events of one
+    person, who may have any others at any steps, or none; events beyond the bound take empty steps,
+    and no answer counts them. Bins are public.
 
     Args:
         key: master key; a fresh one when None.
@@ -63,7 +65,7 @@ class Distribution(HeldTable):
         ArgumentTypeError: a wrong type.
         ArgumentValueError: a value outside its range.
 
-    Source: docs/theory.md, Theorem 24; docs/distribution.md.
+    Source: docs/theory.md, Theorems 24 and 27; docs/distribution.md.
 
     Example:
         >>> import lazysketch as ls
@@ -86,24 +88,26 @@ class Distribution(HeldTable):
         check_keywords(type(self), positional, options, DistributionOptions, example=_EXAMPLE)
         self._table = self._KIND.from_spec(distribution_spec(**options), key=key)
 
-    def update(self, value: float) -> None:
+    def update(self, value: float, *, user: object = None) -> None:
         """Take one step with a value.
 
         Guarantee: a call that raises changes nothing.
 
         Args:
             value: a float or an integer; any but NaN has a bin.
+            user: the person of the value, any item; required if people are bounded.
 
         Raises:
             ArgumentTypeError: not a number.
-            ArgumentValueError: NaN, or an integer beyond the floats.
+            ArgumentValueError: NaN, an integer beyond the floats, or no person.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_many(self._bins_of([value]))
+        people = None if user is None else [user]
+        self._table.update_many(self._bins_of([value]), user=people)
 
-    def update_many(self, values: object) -> None:
+    def update_many(self, values: object, *, user: object = None) -> None:
         """Take one step for each of many values, in order.
 
         Guarantee: the whole batch is checked before the first value is counted; the result is that
@@ -111,22 +115,25 @@ class Distribution(HeldTable):
 
         Args:
             values: Arrow data, a NumPy array or an iterable of numbers; no NaN and no nulls.
+            user: the person of each value, one item per value; required if people are bounded.
 
         Raises:
+            ItemError: a person that is no item; the message gives its position.
             ArgumentTypeError: something that is not a number; the message gives its position.
-            ArgumentValueError: NaN or a null.
+            ArgumentValueError: NaN, a null, or another number of people.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_many(self._bins_of(values))
+        self._table.update_many(self._bins_of(values), user=user)
 
-    def update_rows(self, values: object, *, empty_rows: object) -> None:
+    def update_rows(self, values: object, *, empty_rows: object, user: object = None) -> None:
         """Take one step for each of many rows, of which some have no value.
 
         Args:
             values: the values of the rows that have one.
             empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
+            user: the person of each value, as for :meth:`update_many`.
 
         Raises:
             ArgumentTypeError: as for :meth:`update_many`.
@@ -135,15 +142,16 @@ class Distribution(HeldTable):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_rows(self._bins_of(values), empty_rows=empty_rows)
+        self._table.update_rows(self._bins_of(values), empty_rows=empty_rows, user=user)
 
-    def update_batch(self, values: object) -> None:
+    def update_batch(self, values: object, *, user: object = None) -> None:
         """Take one step with any number of values; for the batch schedule.
 
         Guarantee: the number of values is not published; nothing is applied when the call raises.
 
         Args:
             values: Arrow data, a NumPy array or an iterable of numbers; may be empty.
+            user: the person of each value, as for :meth:`update_many`.
 
         Raises:
             ArgumentTypeError: as for :meth:`update_many`.
@@ -152,7 +160,7 @@ class Distribution(HeldTable):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_batch(self._bins_of(values))
+        self._table.update_batch(self._bins_of(values), user=user)
 
     def quantile(self, share: float, *, confidence: float = 0.95) -> Interval:
         """Return the smallest value that at least a share of all values so far do not exceed.

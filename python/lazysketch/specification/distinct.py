@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentValueError
-from lazysketch.privacy.person_bound import CountedOnce, PersonBound
+from lazysketch.privacy.person_bound import CountedEvents, CountedOnce, PersonBound
 from lazysketch.privacy.relations import CountKind
 from lazysketch.specification.mechanisms import Mechanism, MechanismName
 from lazysketch.specification.required_fields import check_required
@@ -97,9 +97,14 @@ def stated_bound(kind: CountKind, bound: PersonBound | None) -> PersonBound | No
         bound: the bound in its description.
 
     Returns:
-        The same; for distinct items that each is counted once.
+        The same; for distinct items that each is counted once, and for values that they may be
+        anywhere.
     """
-    return CountedOnce() if kind == "distinct" else bound
+    if kind == "distinct":
+        return CountedOnce()
+    if kind == "values" and bound is not None:
+        return CountedEvents(events=bound.events, most_people=bound.most_people)
+    return bound
 
 
 def stated_weight(kind: CountKind, max_weight: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, TypedDict
 
 from lazysketch.errors import ArgumentTypeError
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.bins import Bins
 from lazysketch.specification.every_step import every_step_unless
@@ -54,10 +55,14 @@ class DistributionOptions(BinnedOptions, total=False):
         horizon: number of steps, or None for any number; with a horizon there is less noise.
         schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
             step, which costs nothing.
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are: ``PersonBound(events=10)`` for 10 values, in any bins. Every value needs its
+            person: ``update_many(values, user=people)``.
     """
 
     horizon: int | None
     schedule: Schedule | None
+    person_bound: PersonBound | None
 
 
 def distribution_spec(
@@ -71,6 +76,7 @@ def distribution_spec(
     mechanism: MechanismName = "tree",
     value_rows: ValueRows | None = None,
     max_events_per_user: int = 1,
+    person_bound: PersonBound | None = None,
     moves: bool = False,
 ) -> TableSpec:
     """Return the description of a distribution of values.
@@ -85,6 +91,7 @@ def distribution_spec(
         mechanism: short name of the mechanism over steps.
         value_rows: rows of the tree over bins.
         max_events_per_user: events protected together.
+        person_bound: what is counted of each person, or None to protect events.
         moves: True to cover an event that moves to another window of time.
 
     Returns:
@@ -115,6 +122,7 @@ def distribution_spec(
         relation=relation,
         mechanism=mechanism,
         max_events_per_user=max_events_per_user,
+        person_bound=person_bound,
         moves=moves,
         hash_seed=_SEED,
     )

@@ -54,7 +54,12 @@ from lazysketch.specification.schedules import (
 )
 from lazysketch.specification.sizing import checked_size
 from lazysketch.specification.value_tree import ValueRows, ValueTree
-from lazysketch.specification.values import checked_bins, value_trees
+from lazysketch.specification.values import (
+    changed_node_sums,
+    checked_bins,
+    node_sums_sensitivity2,
+    value_trees,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -268,8 +273,11 @@ class TableSpec:
     def _changed_by_events(self, tree: ValueTree | None) -> tuple[int | Fraction, int]:
         """Return the squared change of all published counts, and how many of them change."""
         if tree is not None:
-            squared = tree.sensitivity2(self.relation, moves=self.moves)
-            return squared, tree.changed_nodes(self.relation)
+            relation, bound = self.relation, self.person_bound
+            moved = node_sums_sensitivity2(
+                tree, relation=relation, person_bound=bound, moves=self.moves
+            )
+            return moved, changed_node_sums(tree, relation=relation, person_bound=bound)
         if self.kind == "ranges":
             moved = ranges_sensitivity2(self.depth, self.width, self.relation)
             return moved, changed_cells_of_ranges(self.depth, self.relation)

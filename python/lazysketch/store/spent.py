@@ -12,7 +12,7 @@ from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
-from lazysketch.privacy.person_bound import CountedOnce, PersonBound
+from lazysketch.privacy.person_bound import CountedEvents, CountedOnce, PersonBound
 from lazysketch.privacy.sums_privacy import SumsPrivacy
 
 __all__ = ["Spent", "SpentPart", "part_of", "plain_privacy"]
@@ -152,7 +152,9 @@ def part_of(name: str, era: int, plain: Mapping[str, Any]) -> SpentPart:
 
 
 def _bound_of(plain: Mapping[str, Any]) -> PersonBound:
-    return CountedOnce() if plain.get("once") else PersonBound(**plain)
+    if plain.get("once"):
+        return CountedOnce()
+    return (CountedEvents if plain.get("anywhere") else PersonBound)(**plain)
 
 
 def _privacy_of(plain: Mapping[str, Any]) -> Privacy:

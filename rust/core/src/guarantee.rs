@@ -157,16 +157,16 @@ fn table_sensitivity2(shape: &Shape, spec: &NoiseSpec) -> f64 {
         return people * planted!("distinct-without-the-move", 1.0, MOVE_FACTOR);
     }
     if let Ok(Some(tree)) = shape.value_tree() {
-        return values_sensitivity2(tree, spec.relation);
+        return values_sensitivity2(tree, spec);
     }
     table_changes(shape, spec) as f64
 }
 
-/// As [`table_sensitivity2`], for the node sums of a tree over values.
-fn values_sensitivity2(tree: &ValueTree, relation: Relation) -> f64 {
-    match relation {
-        Relation::ZeroOut => tree.sensitivity2() as f64,
-        Relation::Substitution => tree.replaced2() as f64,
+/// As [`table_sensitivity2`], for the node sums of a tree over values. People come and go apart.
+fn values_sensitivity2(tree: &ValueTree, spec: &NoiseSpec) -> f64 {
+    match (spec.relation, spec.person_bound) {
+        (Relation::Substitution, None) => tree.replaced2() as f64,
+        _ => tree.sensitivity2() as f64,
     }
 }
 

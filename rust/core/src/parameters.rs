@@ -376,8 +376,8 @@ impl NoiseSpec {
         )
     }
 
-    /// An answer has counts of many columns, so these must have been pushed together; and what a
-    /// person adds to each bin or key is not bounded here.
+    /// An answer has counts of many columns, so these must have been pushed together; and a person has
+    /// one place for all events.
     fn check_sums(&self, kind: TableKind) -> Result<()> {
         let counted = kind.name();
         let together = matches!(
@@ -397,8 +397,8 @@ impl NoiseSpec {
         if self.mechanism == MechanismKind::SquareRoot {
             return refused("mechanism", "one with exact rounding");
         }
-        if self.person_bound.is_some() {
-            return refused("person_bound", "none");
+        if self.person_bound.is_some_and(|bound| bound.cells != 1) {
+            return refused("cells", "1");
         }
         Ok(())
     }

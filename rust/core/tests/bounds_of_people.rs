@@ -6,9 +6,14 @@ use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::item::Item;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{NoiseSpec, PersonBound, Relation, Shape, TableKind};
+use lazysketch_core::mechanism::value_tree::{ValueRows, ValueTree};
+use lazysketch_core::parameters::{
+    NoiseSpec, PersonBound, Relation, Shape, TableKind, digest_of_edges,
+};
+use lazysketch_core::people::People;
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
+use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Items;
 use seeded::{seeded, shape, spec};
 
@@ -81,6 +86,75 @@ fn noise_is_what_the_cells_and_events_of_people_need() {
                     found, private,
                     "{relation:?} {cells} {events} {weight} {share}"
                 );
+            }
+        }
+    }
+}
+
+fn sums() -> [Shape; 2] {
+    let rows = ValueRows::Tree;
+    let edges = digest_of_edges(&[1.0, 2.0, 3.0]);
+    [
+        shape(TableKind::Values { rows, edges }, 1, 16),
+        shape(TableKind::Ranges, 5, 4),
+    ]
+}
+
+/// Any two events may move the same sums of bins or keys: a person has so many events in all of them.
+#[test]
+fn a_person_has_one_place_in_a_table_of_sums() {
+    let fingerprinter = Fingerprinter::new(7);
+    for shape in sums() {
+        for (events, most) in [(1, None), (3, None), (3, Some(2))] {
+            let tables = [(shape, bound(1, events, most))];
+            let id = SketchId([2; 16]);
+            let mut people = People::new(&MasterKey::seeded(1), &id, &tables).unwrap();
+            assert_eq!(people.counted_events(), u64::from(events));
+            let names: Vec<u64> = (0..60).map(|event| event * event % 7).collect();
+            let items: Vec<u64> = (0..60).map(|event| event * 5 % 16).collect();
+            let identities = people.identify(Items::Unsigned(&names)).unwrap();
+            let mut weights = vec![1; names.len()];
+            let given = [(Items::Ready(&items), &fingerprinter)];
+            people.bound(&identities, &given, &mut weights).unwrap();
+            let mut seen: Vec<u64> = Vec::new();
+            let expected: Vec<u64> = (names.iter())
+                .map(|name| {
+                    let before = seen.iter().filter(|&it| it == name).count();
+                    let known = seen.contains(name);
+                    let mut people = seen.clone();
+                    people.sort_unstable();
+                    people.dedup();
+                    let room = known || most.is_none_or(|most| people.len() < most as usize);
+                    let counts = room && before < events as usize;
+                    if counts {
+                        seen.push(*name);
+                    }
+                    u64::from(counts)
+                })
+                .collect();
+            assert_eq!(weights, expected, "{shape:?} {events} {most:?}");
+        }
+    }
+}
+
+/// One row at (1, 1e-6), and the change of each event of each person who comes or goes.
+#[test]
+fn noise_of_sums_is_what_all_events_of_people_need() {
+    let tree = ValueTree::of(ValueRows::Tree, 16).unwrap();
+    let [values, ranges] = sums();
+    for (shape, multiplier, squared) in [
+        (values, 4.2550, tree.sensitivity2() as f64),
+        (ranges, 4.2350, 5.0),
+    ] {
+        for (relation, most, people) in PEOPLE {
+            for (share, private) in [(1.0, true), (0.98, false)] {
+                let spec = NoiseSpec {
+                    schedule: Schedule::Single { horizon: None },
+                    sigma: share * multiplier * squared.sqrt() * people as f64 * 3.0,
+                    ..bounded(relation, bound(1, 3, most))
+                };
+                let found = NotPrivate::of_spec(&shape, &spec).is_private();
+                assert_eq!(found, private, "{shape:?} {relation:?} {most:?} {share}");
             }
         }
     }

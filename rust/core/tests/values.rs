@@ -166,12 +166,18 @@ fn bins_are_not_read() {
 #[test]
 fn descriptions_outside_of_the_proof_are_refused() {
     let shape = shape(ValueRows::Tree);
-    assert_eq!(spec(punctual()).validate(&shape), Ok(()));
-    let bound = PersonBound {
-        cells: 1,
+    let bound = |cells| PersonBound {
+        cells,
         events: 1,
         most_people: None,
     };
+    for person_bound in [None, Some(bound(1))] {
+        let right = NoiseSpec {
+            person_bound,
+            ..spec(punctual())
+        };
+        assert_eq!(right.validate(&shape), Ok(()));
+    }
     for (wrong, name) in [
         (spec(Schedule::round_robin(100)), "schedule:"),
         (spec(Schedule::geometric()), "schedule:"),
@@ -191,10 +197,10 @@ fn descriptions_outside_of_the_proof_are_refused() {
         ),
         (
             NoiseSpec {
-                person_bound: Some(bound),
+                person_bound: Some(bound(2)),
                 ..spec(punctual())
             },
-            "person_bound:",
+            "cells:",
         ),
         (
             NoiseSpec {

@@ -75,7 +75,7 @@ def test_more_events_of_a_person_need_as_many_times_the_noise() -> None:
     [
         ({"schedule": ls.RoundRobin(horizon=9)}, "schedule: expected Punctual, Batch or Single"),
         ({"schedule": ls.Geometric()}, "schedule: expected Punctual, Batch or Single"),
-        ({"person_bound": ls.PersonBound(cells=1)}, "person_bound: expected None for values"),
+        ({"person_bound": ls.PersonBound(cells=2)}, "person_bound: expected cells=1 for values"),
         ({"calibration": "classical", "epsilon": 0.5}, "calibration: expected 'analytic'"),
         ({"bits": 64}, "bits: expected 0 for 'values'"),
     ],

@@ -6,10 +6,40 @@ use crate::table::hash::RowHashes;
 use crate::{Error, Result};
 use std::ops::Range;
 
+/// Where the events of a person are counted against the bound.
+enum Places {
+    /// In the cells of their items, one in each row.
+    Hashed(RowHashes),
+    /// In the column that an item is.
+    Columns,
+    /// All in one place: cells are parts of sums there, so any two events may move the same ones.
+    Whole,
+}
+
+impl Places {
+    fn of(shape: &Shape) -> Self {
+        if !shape.kind.has_items() && !planted!("a-bound-for-each-bin") {
+            Self::Whole
+        } else if shape.kind.has_indices() {
+            Self::Columns
+        } else {
+            Self::Hashed(RowHashes::new(shape.hash_seed, shape.depth, shape.width))
+        }
+    }
+
+    /// Rows and columns.
+    fn size(&self, shape: &Shape) -> (u32, u32) {
+        match self {
+            Self::Hashed(_) => (shape.depth, shape.width),
+            Self::Columns => (1, shape.width),
+            Self::Whole => (1, 1),
+        }
+    }
+}
+
 /// What all people have contributed to one table.
 pub(super) struct Contributions {
-    /// `None` for counters, whose items are their columns.
-    hashes: Option<RowHashes>,
+    places: Places,
     depth: usize,
     width: u32,
     cells: usize,
@@ -22,13 +52,14 @@ pub(super) struct Contributions {
 
 impl Contributions {
     pub(super) fn new(shape: &Shape, bound: &PersonBound) -> Self {
-        let hashes = || RowHashes::new(shape.hash_seed, shape.depth, shape.width);
+        let places = Places::of(shape);
+        let (depth, width) = places.size(shape);
         Self {
-            hashes: (!shape.kind.has_indices()).then(hashes),
-            depth: shape.depth as usize,
-            width: shape.width,
+            places,
+            depth: depth as usize,
+            width,
             // No one can have more.
-            cells: bound.cells.min(shape.width) as usize,
+            cells: planted!("a-bound-for-each-bin", width, bound.cells.min(width)) as usize,
             events: bound.events as u16,
             columns: Vec::new(),
             counts: Vec::new(),
@@ -174,8 +205,11 @@ impl Contributions {
     }
 
     fn column(&self, row: usize, item: u64) -> u32 {
-        let hashed = |hashes: &RowHashes| hashes.column(row, item) as u32;
-        self.hashes.as_ref().map_or(item as u32, hashed)
+        match &self.places {
+            Places::Hashed(hashes) => hashes.column(row, item) as u32,
+            Places::Columns => item as u32,
+            Places::Whole => 0,
+        }
     }
 }
 

@@ -13,6 +13,10 @@
 //! counted as before. In each row a person changes at most `cells` cells, each by at most `events`
 //! events: docs/theory.md, "People", derives the sensitivity.
 //!
+//! A table of values or ranges has one place for all events of a person: its columns add up to what
+//! is published, so that any two events may move the same sums. There a person has at most `events`
+//! events, wherever they are.
+//!
 //! Every row has to agree. If each decided alone, an event would be counted in some rows only, and
 //! estimates would compare different streams.
 //!
