@@ -118,20 +118,25 @@ class StoredHeldTables(Changes, HeldTables):
 class StoredHeldTable(StoredHeldTables, HeldTable):
     """An object of a store whose log has batches of one table, without weights."""
 
+    def _people(self) -> dict[int, _native.People]:
+        people = _native.People.of_table(self._table)
+        return {} if people is None else {0: people}
+
     def _partial_table(self) -> _native.PrivateSketch:
         return self._table
 
     def _count(self, call: Call) -> None:
-        table = self._table
+        table, user = self._table, call.user
         if call.method == "update_many":
-            table.update_many(call.events[0], call.weights)
+            table.update_many(call.events[0], call.weights, user=user)
         elif call.method == "update_rows":
-            table.update_rows(call.events[0], call.weights, empty_rows=call.empty_rows)
+            empty = call.empty_rows
+            table.update_rows(call.events[0], call.weights, empty_rows=empty, user=user)
         elif call.method == "update_batch":
-            table.update_batch(call.events[0])
+            table.update_batch(call.events[0], user=user)
         elif call.method == ADDED:
             self._gathered(call).add_to(table)
         elif call.method == "add_to_batch":
-            table._add_to_batch(call.events[0], call.weights)
+            table._add_to_batch(call.events[0], call.weights, user=user)
         else:
             raise unknown_change(call)
