@@ -11,7 +11,8 @@ import pytest
 from tests.browser.pages import opened
 from tests.browser.publications import Readers
 from tests.unit.service.publications import Service, settings
-from tests.unit.service.test_distinct_streams import PEOPLE, publication, send
+from tests.unit.service.statistic_streams import publication, send
+from tests.unit.service.test_distinct_streams import PEOPLE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -205,7 +205,7 @@ def test_distinct_items_of_a_topic_count_once_through_a_kill(
     stream = read_settings(settings).streams[0]
     with stored(folder) as store:
         assert sum(offsets(store, "users")) == number
-        estimate = store.distinct("pages", stream.distinct).estimate()
+        estimate = store.distinct("pages", stream.statistic).estimate()
     assert abs(estimate - 100 * (number + 1)) < 1_000
 
 

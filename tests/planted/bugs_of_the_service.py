@@ -19,6 +19,7 @@ _NEIGHBOURS: Final = "tests/unit/service/test_neighbours.py::"
 _INGEST: Final = "tests/unit/service/ingest/test_application.py::"
 
 _DISTINCT: Final = "tests/unit/service/test_distinct_streams.py::"
+_VALUES: Final = "tests/unit/service/test_value_streams.py::"
 _BROWSER: Final = "tests/browser/test_updates.py::"
 
 
@@ -331,6 +332,19 @@ BUGS_OF_THE_SERVICE: Final = (
         patch=edited(
             "lazysketch.store.stored_held_table:StoredHeldTables._batch",
             ('method="add_to_batch"', 'method="update_many"'),
+        ),
+    ),
+    PlantedBug(
+        name="values-are-published-between-slices",
+        subject="schedule",
+        claim="What is read of a statistic between two ticks has the events of the open slice.",
+        caught_by=_VALUES + "test_a_value_is_shown_once_its_slice_has_ended",
+        patch=edited(
+            "lazysketch.service.statistic_stream:StatisticStream._state",
+            (
+                "release = self._count.release()",
+                "_, release = self._count.tick(), self._count.release()",
+            ),
         ),
     ),
     PlantedBug(

@@ -170,6 +170,7 @@ def _source(settings: StreamSettings, path: str, positions: FollowedPositions) -
             weight=settings.weight,
             max_weight=settings.max_weight if settings.weight is not None else None,
             user=settings.user,
+            item_type=settings.item_type,
             follow=True,
             ahead=True,
             positions=positions,

@@ -16,9 +16,10 @@ from lazysketch.errors import ArgumentValueError, LazySketchError
 from lazysketch.service.background import Background
 from lazysketch.service.charging import StreamCharges
 from lazysketch.service.definitions import keep_definition
-from lazysketch.service.distinct_stream import DistinctStream
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.signing import SigningKey
+from lazysketch.service.statistic_stream import StatisticStream
+from lazysketch.service.statistics_of_streams import STATISTICS
 from lazysketch.service.stream import Stream
 from lazysketch.service.windows_stream import WindowsStream
 from lazysketch.sketches.keys import Key
@@ -121,9 +122,9 @@ class Host:
 
     def _made(self, settings: StreamSettings) -> Stream:
         keep_definition(self.store, settings)
-        if settings.kind == "distinct":
+        if settings.kind in STATISTICS:
             earlier = self._earlier_windows(settings.name)
-            return DistinctStream(settings, self.store, clock=self.clock, earlier=earlier)
+            return StatisticStream(settings, self.store, clock=self.clock, earlier=earlier)
         return WindowsStream(settings, self.store, clock=self.clock)
 
     def _earlier_windows(self, name: str) -> tuple[PublishedWindow, ...]:

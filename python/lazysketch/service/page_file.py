@@ -22,6 +22,8 @@ __all__ = ["BEGINNING", "MODULES", "standalone_page"]
 MODULES: Final = (
     "dom.js",
     "text.js",
+    "kinds.js",
+    "histogram.js",
     "live.js",
     "top_list.js",
     "course.js",

@@ -47,7 +47,8 @@ class Facts:
         stream: its name.
         title: its title for readers.
         counts: what an item is: the field that is counted.
-        kind: ``"items"``, or ``"distinct"`` for the number of different items.
+        kind: ``"items"``, ``"distinct"`` for the number of different items, or ``"values"`` for
+            the distribution of a number.
         every: length of a window in seconds.
         slices: publications of an open window.
         keep: ended windows that are kept.

@@ -5,21 +5,26 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from lazysketch.errors import ReleaseFormatError
 from lazysketch.releases.any_release import any_release
 from lazysketch.releases.distinct_release import DistinctRelease
+from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.release import Release
 from lazysketch.service.manifest_values import instant_read, instant_written
 from lazysketch.windows.window import Window
 
-__all__ = ["ITEMS", "KINDS", "PublishedWindow", "held", "read_window"]
+__all__ = ["ITEMS", "KINDS", "PublishedWindow", "StatisticRelease", "held", "read_window"]
 
 ITEMS: Final = "items"
-DISTINCT: Final = "distinct"
-KINDS: Final = (ITEMS, DISTINCT)
-"""What a stream can count."""
+StatisticRelease: TypeAlias = DistinctRelease | DistributionRelease
+KINDS: Final[dict[str, type[Release] | type[StatisticRelease]]] = {
+    ITEMS: Release,
+    "distinct": DistinctRelease,
+    "values": DistributionRelease,
+}
+"""What a stream can count, with the class of its releases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +97,15 @@ def read_window(
     return PublishedWindow(replace(finest, coarser=tuple(coarser)), contents)
 
 
-def _release_of(kind: str, content: bytes) -> Release | DistinctRelease:
+def _release_of(kind: str, content: bytes) -> Release | StatisticRelease:
     """Return a release of the kind that its stream counts."""
     found = any_release(content)
-    if kind == ITEMS and isinstance(found, Release):
-        return found
-    if kind == DISTINCT and isinstance(found, DistinctRelease):
-        return found
-    raise ReleaseFormatError("publication: expected releases of its kind, got others")
+    if not isinstance(found, KINDS[kind]):
+        raise ReleaseFormatError("publication: expected releases of its kind, got others")
+    return found
 
 
-def held(release: Release | DistinctRelease) -> Release:
+def held(release: Release | StatisticRelease) -> Release:
     """Return a release as a window holds it.
 
     The queries of windows are those of items; the views of other kinds read the release alone.

@@ -14,8 +14,8 @@ from lazysketch.windows.window import instant
 if TYPE_CHECKING:
     from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
     from lazysketch.privacy.accounting import Privacy
+    from lazysketch.service.statistics_of_streams import StoredStatistic
     from lazysketch.service.stream_settings import StreamSettings
-    from lazysketch.store.stored_distinct import StoredDistinct
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
     from lazysketch.store.stored_windows import StoredWindows
 
@@ -41,7 +41,7 @@ class Stream(ABC):
 
     @property
     @abstractmethod
-    def counts(self) -> StoredWindows | StoredHierarchicalWindows | StoredDistinct:
+    def counts(self) -> StoredWindows | StoredHierarchicalWindows | StoredStatistic:
         """What counts its events in the store."""
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
@@ -12,9 +12,7 @@ from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
 from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.sketches.distinct_count import DistinctCount
-from lazysketch.specification.distinct_spec import distinct_spec
-from lazysketch.specification.schedules import Batch
+from lazysketch.service.statistics_of_streams import STATISTICS, check_kind_of_settings
 from lazysketch.windows import HierarchicalWindows, Windows
 from lazysketch.windows.durations import duration_of
 
@@ -33,11 +31,8 @@ __all__ = ["STREAM_NAME", "StreamKind", "StreamPrivacy", "StreamSettings"]
 STREAM_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _ADDRESS: Final = re.compile(r"https?://[!-~]{1,2000}")
 _LONGEST_TITLE: Final = 200
-StreamKind: TypeAlias = Literal["items", "distinct"]
+StreamKind: TypeAlias = Literal["items", "distinct", "values"]
 StreamPrivacy: TypeAlias = JointPrivacy | LevelsPrivacy | Privacy
-_KINDS: Final[tuple[StreamKind, ...]] = get_args(StreamKind)
-# What a count of distinct items has no use for.
-_OF_ITEMS: Final = ("domain", "levels", "weight", "user", "depth", "width")
 # What does not change the windows, nor what they promise.
 _TOPICS: Final = ("kafka", "topics", "kafka_group", "kafka_settings")
 _FREE: Final = ("title", "follow", "format", "item", "weight", "webhook", *_TOPICS)
@@ -56,7 +51,8 @@ class StreamSettings:
         name: its name in addresses: 1 to 63 lowercase letters, digits and hyphens.
         title: what readers see above its numbers; the name when empty.
         kind: ``"items"`` for the frequent items of windows; ``"distinct"`` for the number of
-            different items since the stream began, whose windows are the moments of its course.
+            different items since the stream began, whose windows are the moments of its course;
+            ``"values"`` likewise for the distribution of a number: quantiles, a histogram.
         every: length of a window, such as ``"10min"``.
         slices: publications of an open window, 1 to 960.
         keep: number of ended windows that readers see.
@@ -76,6 +72,11 @@ class StreamSettings:
         most_people: people of a window, with ``user``.
         depth: rows of a table.
         width: columns of a table; chosen from the share when None.
+        low: the lowest value to tell apart, of kind ``"values"``; never read off the data.
+        high: the highest value to tell apart; likewise.
+        bins: bins of values, 3 to 16,384, with the one below and the one above; 1,024 when None.
+        scale: ``"linear"`` for bins of one width (when None), ``"log"`` for edges of one ratio.
+        edges: ends of bins in place of the four before, 1 to 255 numbers that rise.
         follow: a growing file whose rows are events too; None for senders only.
         format: format of that file, recognised when None; of messages ``"jsonl"`` (when None),
             ``"lines"`` or ``"arrow"``.
@@ -112,6 +113,11 @@ class StreamSettings:
     most_people: int | None = None
     depth: int | None = None
     width: int | None = None
+    low: float | None = None
+    high: float | None = None
+    bins: int | None = None
+    scale: str | None = None
+    edges: tuple[float, ...] | None = None
     follow: str | None = None
     format: str | None = None
     kafka: str | None = None
@@ -135,7 +141,7 @@ class StreamSettings:
                 f"{shown(self.title)}"
             )
         duration_of("every", self.every)  # before anything is opened
-        _check_kind(self)
+        check_kind_of_settings(self)
         for name in ("levels", "webhook", "kafka", "kafka_group", "kafka_settings"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))
@@ -180,7 +186,7 @@ class StreamSettings:
                 raise ArgumentTypeError(
                     f"streams.{name}: expected settings among {', '.join(known)}, got {shown(key)}"
                 )
-            is_sequence = key in ("domain", "topics")
+            is_sequence = key in ("domain", "topics", "edges")
             chosen[key] = tuple(value) if is_sequence and isinstance(value, list) else value
         if chosen.get("domain") is not None:
             chosen.setdefault("share", None)
@@ -216,17 +222,19 @@ class StreamSettings:
         return None if self.levels is None else HIERARCHIES[self.levels]()
 
     @property
-    def distinct(self) -> TableSpec:
-        """The description of a count of distinct items: a step is a slice of the clock.
+    def statistic(self) -> TableSpec:
+        """The description of what counts, of a stream of one statistic.
 
         Raises:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
         """
-        # The public seed is in the store, with the description that this one is compared with.
-        return distinct_spec(
-            epsilon=self.epsilon, delta=self.delta, relation=self.relation, schedule=Batch()
-        )
+        return STATISTICS[self.kind].spec(self)
+
+    @property
+    def item_type(self) -> str | None:
+        """Type of the items of its events; None for any."""
+        return None if self.kind not in STATISTICS else STATISTICS[self.kind].item_type
 
     def windows_of(
         self, store: Store, *, clock: Callable[[], float]
@@ -257,9 +265,8 @@ class StreamSettings:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
         """
-        if self.kind == "distinct":
-            with DistinctCount.from_spec(self.distinct) as count:
-                return count.privacy
+        if self.kind in STATISTICS:
+            return STATISTICS[self.kind].privacy(self)
         levels = self.hierarchy
         if levels is None:
             windows = Windows(domain=self.domain, **self._options)
@@ -294,19 +301,6 @@ class StreamSettings:
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise ArgumentTypeError(f"{name}: expected a text, got {type(value).__name__}")
-
-
-def _check_kind(settings: StreamSettings) -> None:
-    """Check the kind, and that it has no settings of another one."""
-    if settings.kind not in _KINDS:
-        raise ArgumentValueError(
-            f"kind: expected one of {', '.join(_KINDS)}, got {shown(settings.kind)}"
-        )
-    if settings.kind == "items":
-        return
-    for name in _OF_ITEMS:
-        if getattr(settings, name) is not None:
-            raise ArgumentTypeError(f"{name}: expected none for distinct items, got some")
 
 
 def _check_topics(settings: StreamSettings) -> None:

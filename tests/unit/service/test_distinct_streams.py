@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import multiprocessing
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 from tests.unit.service.publications import Service, settings
 from tests.unit.service.running import wait_until
+from tests.unit.service.statistic_streams import arrow_of, client, publication, send, signed
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ReleaseFormatError
 from lazysketch.service.following import FollowedFile, FollowedPositions
 from lazysketch.service.host import Host
 from lazysketch.service.ingest.application import IngestApplication
-from lazysketch.service.publication import Publication, SignedPublication
-from lazysketch.service.publication_files import PublicationFiles
-from lazysketch.service.reading.application import reading_application
-from lazysketch.service.reading.published_streams import PublishedStreams
+from lazysketch.service.publication import Publication
 from lazysketch.service.stream_settings import StreamSettings
 from lazysketch.service.tokens import Tokens
 
@@ -48,36 +43,12 @@ def service(tmp_path: Path) -> Service:
     return Service(tmp_path)
 
 
-def send(host: Host, people: Sequence[object], number: int = 0) -> bool:
-    sources = {"sender": number} if number else {}
-    return host.store.ingest_several(
-        sources, people, into=host.stream("people").counts, durable=True
-    )
-
-
 def visit(service: Service, host: Host, *, slices: int, since: int = 0) -> None:
     """Let slices pass in which 1,000 people come, half of them again in the next slice."""
     for number in range(since, since + slices):
         send(host, range(500 * number, 500 * number + 1_000))
         service.clock.now += 10.0
         assert host.publish("people")
-
-
-def signed(host: Host) -> SignedPublication:
-    found = host.files.read_signed("people")
-    assert found is not None
-    return found
-
-
-def publication(host: Host) -> Publication:
-    return host.files.read(signed(host), "people")
-
-
-def client(service: Service) -> TestClient:
-    service.clock.now += 3.0  # after the delay
-    streams = PublishedStreams(PublicationFiles(service.folder / "public"), clock=service.clock)
-    asyncio.run(streams.look())
-    return TestClient(reading_application(streams))
 
 
 def test_readers_see_the_number_so_far_and_its_course(service: Service) -> None:
@@ -241,14 +212,6 @@ def test_a_batch_is_shown_once_its_slice_has_ended(service: Service) -> None:
     host.close()
 
 
-def arrow_of(people: Sequence[str]) -> bytes:
-    table = pa.table({"user": pa.array(people)})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
 def test_all_forms_of_events_count_the_same_people(service: Service) -> None:
     """Each form has the same 2,000 people; what is malformed is refused alone."""
     host = service.host(PEOPLE)
@@ -258,7 +221,7 @@ def test_all_forms_of_events_count_the_same_people(service: Service) -> None:
         "text/plain": "\n".join([*names, ""]).encode(),
         "application/x-ndjson": "\n".join([*map(json.dumps, rows), "{", ""]).encode(),
         "application/json": json.dumps([*rows, {"other": 1}]).encode(),
-        "application/vnd.apache.arrow.stream": arrow_of(names),
+        "application/vnd.apache.arrow.stream": arrow_of("user", names),
     }
     application = IngestApplication(host, Tokens({}), failed=lambda _: None)
     with TestClient(application) as client:
@@ -320,7 +283,7 @@ def test_what_was_acknowledged_survives_the_end_of_the_process(service: Service)
     ("changes", "error", "message"),
     [
         ({"kind": "medians"}, ArgumentValueError, "kind: expected one of items, distinct"),
-        ({"kind": "distinct", "weight": "n"}, ArgumentTypeError, "weight: expected none"),
+        ({"kind": "distinct", "weight": "n"}, ArgumentTypeError, "weight: expected none for dist"),
         ({"kind": "distinct", "domain": ["a"]}, ArgumentTypeError, "domain: expected none"),
         ({"kind": "distinct", "levels": "url"}, ArgumentTypeError, "levels: expected none"),
         ({"kind": "distinct", "user": "who"}, ArgumentTypeError, "user: expected none"),

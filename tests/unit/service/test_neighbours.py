@@ -18,7 +18,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.unit.service.publications import START, Service, settings
 
-import lazysketch as ls
+from lazysketch.releases.any_release import any_release
 from lazysketch.service.host import Host
 from lazysketch.service.ingest.application import IngestApplication
 from lazysketch.service.publication_files import PublicationFiles
@@ -27,6 +27,7 @@ from lazysketch.service.reading.feed import events_of
 from lazysketch.service.reading.published_streams import PublishedStreams
 from lazysketch.service.stream_settings import StreamSettings
 from lazysketch.service.tokens import Tokens
+from lazysketch.specification.value_tree import ValueTree
 
 NAMES: Final = tuple(f"/page {number}" for number in range(40))
 ROOT: Final = "/v1/streams/pages"
@@ -41,6 +42,10 @@ RELEASED: Final = (
     f"{ROOT}/overview", f"{ROOT}/top?n=100", f"{ROOT}/top?open=false&last=1",
     f"{ROOT}/estimate?item=%2Fpage%201&item=none", f"{ROOT}/course?item=%2Fpage%202",
     f"{ROOT}/changes", "/metrics",
+)  # fmt: skip
+RELEASED_OF_VALUES: Final = (
+    f"{ROOT}/overview", f"{ROOT}/quantiles", f"{ROOT}/quantiles?q=0.3", f"{ROOT}/histogram",
+    f"{ROOT}/cdf?below=3,20", "/metrics",
 )  # fmt: skip
 TABLES: Final = (
     f"{ROOT}/release", f"{ROOT}/release?last=1", f"{ROOT}/windows/{NEWEST - 1}",
@@ -67,7 +72,11 @@ def lives(folder: Path, **changes: Any) -> Callable[[], tuple[Service, StreamSet
     return copied
 
 
-def seen(made: tuple[Service, StreamSettings], count: Callable[[Host, int], object]) -> Seen:
+def seen(
+    made: tuple[Service, StreamSettings],
+    count: Callable[[Host, int], object],
+    released: tuple[str, ...] = RELEASED,
+) -> Seen:
     """Return everything that a reader sees of a life, after each of its slices."""
     service, stream = made
     host = service.host(stream)
@@ -81,21 +90,26 @@ def seen(made: tuple[Service, StreamSettings], count: Callable[[Host, int], obje
         assert host.publish("pages")
         if number not in LOOKED_AFTER:
             continue
-        before = look(streams, client)  # shown after its delay
+        before = look(streams, client, released)  # shown after its delay
         service.clock.now += 2.0
-        after = look(streams, client)
+        after = look(streams, client, released)
         answers += [before, after]
         fed += asyncio.run(feed(streams))
         service.clock.now -= 2.0
     host.close()
-    return Seen(answers, fed)
+    return Seen(answers, fed, released)
 
 
 class Seen:
     """Statuses, headers and bodies of all addresses at all times, and the events of the feed."""
 
-    def __init__(self, answers: list[dict[str, tuple[int, Any, bytes]]], fed: list[bytes]) -> None:
-        self.answers, self.fed = answers, fed
+    def __init__(
+        self,
+        answers: list[dict[str, tuple[int, Any, bytes]]],
+        fed: list[bytes],
+        released: tuple[str, ...],
+    ) -> None:
+        self.answers, self.fed, self.released = answers, fed, released
 
     def check_equal_but_for_tables(self, other: Seen) -> set[int]:
         """Raise where anything but released values differs; return how many cells of tables do."""
@@ -106,7 +120,7 @@ class Seen:
             for path in FIXED:
                 if path != ROOT:
                     assert one[path] == two[path], path
-            for path in (*RELEASED, f"{ROOT}/publication", ROOT):
+            for path in (*self.released, f"{ROOT}/publication", ROOT):
                 assert one[path][:2] == two[path][:2], path
                 assert shape(path, one[path][2]) == shape(path, two[path][2]), path
             for path in TABLES:
@@ -117,10 +131,12 @@ class Seen:
         return cells
 
 
-def look(streams: PublishedStreams, client: TestClient) -> dict[str, tuple[int, Any, bytes]]:
+def look(
+    streams: PublishedStreams, client: TestClient, released: tuple[str, ...]
+) -> dict[str, tuple[int, Any, bytes]]:
     asyncio.run(streams.look())
     found = {}
-    for path in (*FIXED, *RELEASED, *TABLES, f"{ROOT}/publication"):
+    for path in (*FIXED, *released, *TABLES, f"{ROOT}/publication"):
         answer = client.get(path, headers={"Accept-Encoding": "identity"})
         # Tags of content, and its length, are functions of the content.
         headers = sorted(
@@ -163,7 +179,7 @@ def of_values(content: Any) -> Any:
 
 
 def differing(one: bytes, two: bytes) -> int:
-    first, second = ls.Release.from_bytes(one), ls.Release.from_bytes(two)
+    first, second = any_release(one), any_release(two)
     assert [(one.step, one.sketch_id) for one in first.parts] == [
         (one.step, one.sketch_id) for one in second.parts
     ]
@@ -202,6 +218,31 @@ def test_a_neighbour_differs_in_the_cells_of_its_event_alone(tmp_path: Path, how
     assert 0 in cells  # before the event
     assert max(cells) > 0
     assert max(cells) <= 2 * depth
+
+
+OF_VALUES: Final[list[list[float]]] = [
+    [7.0 * (number + place) % 40 for place in range(300 + number)] for number in range(SLICES)
+]
+NEIGHBOURS_OF_VALUES: Final = {
+    "replaced": [*OF_VALUES[:4], [39.0, *OF_VALUES[4][1:]], *OF_VALUES[5:]],
+    "removed": [*OF_VALUES[:4], OF_VALUES[4][1:], *OF_VALUES[5:]],
+}
+
+
+@pytest.mark.parametrize("how", NEIGHBOURS_OF_VALUES)
+def test_a_neighbour_of_values_differs_in_the_sums_over_its_bins(tmp_path: Path, how: str) -> None:
+    made = {"kind": "values", "low": 0.0, "high": 40.0, "bins": 64, "width": None}
+    make = lives(tmp_path, **made)
+
+    def counted(events: list[list[float]]) -> Seen:
+        def count(host: Host, number: int) -> object:
+            return host.stream("pages").counts.update_many(events[number])
+
+        return seen(make(), count, RELEASED_OF_VALUES)
+
+    cells = counted(OF_VALUES).check_equal_but_for_tables(counted(NEIGHBOURS_OF_VALUES[how]))
+    assert 0 in cells  # before the event
+    assert 0 < max(cells) <= ValueTree("tree", 64).changed_nodes("substitution")
 
 
 def test_an_empty_stream_looks_like_a_saturated_one(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.arrow_columns import short_values
 from lazysketch.sources.formats.arrow_ipc import read_arrow_bytes
 from lazysketch.sources.formats.json_lines import block_reader
+from lazysketch.sources.formats.numbers import NUMBERS, with_numbers
 from lazysketch.sources.formats.selection import Selection
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def selection_of(settings: StreamSettings) -> Selection:
         encoding="utf-8",
         weight=settings.weight,
         max_weight=settings.max_weight,
+        item_type=settings.item_type,
         user=settings.user,
     )
 
@@ -70,7 +72,7 @@ def events_of(body: bytes, *, media_type: str, selection: Selection) -> Events:
         RefusedRequestError: too many events, or a body that does not hold events at all.
     """
     if media_type == ARROW:
-        return _without_long(_arrow(body, selection))
+        return _events(_arrow(body, selection), selection)
     lines = lines_of(body, media_type=media_type)
     return events_of_lines(lines, is_text=media_type == LINES, selection=selection)
 
@@ -108,8 +110,8 @@ def events_of_lines(lines: bytes, *, is_text: bool, selection: Selection) -> Eve
         RefusedRequestError: text where events have other fields than an item.
     """
     if is_text:
-        return _without_long(_text(lines, selection))
-    return _without_long(block_reader(selection)(lines))
+        return _events(_text(lines, selection), selection)
+    return _events(block_reader(selection)(lines), selection)
 
 
 def _text(lines: bytes, selection: Selection) -> RowBatch:
@@ -144,11 +146,12 @@ def _arrow(body: bytes, selection: Selection) -> RowBatch:
     # What Arrow says of damaged data may quote them.
     except (SourceError, pa.ArrowException, ValueError, OSError):
         fields = ", ".join(name for _, name in selection.columns())
+        items = "numbers" if selection.item_type == NUMBERS else "items of text, bytes or integers"
         raise RefusedRequestError(
             400,
             "body",
-            f"an Arrow stream with the columns {fields}: items of text, bytes or integers, "
-            "integers as weights, people of text or integers",
+            f"an Arrow stream with the columns {fields}: {items}, integers as weights, people of "
+            "text or integers",
             "other data",
         ) from None
     return _joined(batches)
@@ -182,6 +185,13 @@ def _column(parts: list[Any]) -> Any:
         part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts
     ]
     return pa.concat_arrays(plain)
+
+
+def _events(batch: RowBatch, selection: Selection) -> Events:
+    """Return the rows that can be counted, as items of the type that is selected."""
+    if selection.item_type == NUMBERS:
+        batch = with_numbers(batch)
+    return _without_long(batch)
 
 
 def _without_long(batch: RowBatch) -> Events:

@@ -82,8 +82,13 @@ export class Chart {
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.rebuild());
   }
 
-  /** Show courses: `series` has item, course and colour slot of each chosen item; a missing course is awaited. */
-  show(windows, series) {
+  /**
+   * Show courses: `series` has item, course and colour slot of each chosen item; a missing course is awaited.
+   *
+   * They are counts that can be taken out, unless it is said how they are `written`.
+   */
+  show(windows, series, written = {}) {
+    this.written = { text: countText, interval: intervalText, axis: compactText, ofValues: false, isFixed: false, ...written };
     const before = this.shape;
     this.windows = windows;
     this.series = series.filter((one) => one.course);
@@ -102,8 +107,10 @@ export class Chart {
     const chips = series.map(({ item, course, slot }) => {
       const value = element("span", { class: "chip-value" });
       const text = visibleText(item);
-      const off = element("button", { type: "button", class: "chip", "data-series": String(slot), title: `Take out: ${text}` });
+      const kept = this.written.isFixed;
+      const off = element(kept ? "span" : "button", { type: kept ? null : "button", class: "chip", "data-series": String(slot), title: kept ? null : `Take out: ${text}` });
       off.append(element("span", { class: "swatch", "aria-hidden": "true" }), itemNodes(item), value);
+      if (kept) return element("li", {}, off);
       off.append(element("span", { class: "unseen" }, course ? ", take out of the chart" : ", loading"));
       off.addEventListener("click", () => this.remove(item));
       return element("li", {}, off);
@@ -147,13 +154,13 @@ export class Chart {
       legend: { show: false },
       padding: [8, 26, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false } },
-      scales: { x: { time: !steps, range: this.range }, y: { range: () => [0, this.highest() * 1.06] } },
+      scales: { x: { time: !steps, range: this.range }, y: { range: () => this.heights() } },
       tzDate: (seconds) => new Date(seconds * 1000),
       series: [{}, ...lines],
       bands: colours.map((colour, k) => ({ series: [3 * k + 1, 3 * k + 2], fill: faint(colour) })),
       axes: [
         { ...axis, space: 70, size: LABEL_HEIGHT + (this.days() ? LINE_HEIGHT : 0), ...this.times(), ...(steps ? { values: (u, all) => all.map(compactText) } : { values: timeLabels }) },
-        { ...axis, space: 40, size: labelWidth, values: (u, all) => all.map(compactText) },
+        { ...axis, space: 40, size: labelWidth, values: (u, all) => all.map((one) => this.written.axis(one)) },
       ],
       hooks: { draw: [(u) => this.drawIncomplete(u)], setCursor: [(u) => this.point(u)] },
     };
@@ -180,9 +187,14 @@ export class Chart {
     return this.windows.some((one) => !isStep(one) && new Date(one.begin).toDateString() !== today);
   }
 
-  /** Return the high end of all that is drawn. */
-  highest() {
-    return Math.max(1, ...this.series.flatMap(({ course }) => course.map((one) => one.high ?? 0)));
+  /** Return the low and the high end of the chart: counts begin at 0, values where they lie. */
+  heights() {
+    const ends = this.series.flatMap(({ course }) => course.flatMap((one) => [one.high, one.estimate, ...(this.written.ofValues ? [one.low] : [])]));
+    const known = ends.filter((one) => one !== null && one !== undefined);
+    if (!this.written.ofValues) return [0, Math.max(1, ...known) * 1.06];
+    const [low, high] = [Math.min(0, ...known), Math.max(...(known.length ? known : [1]))];
+    const room = 0.06 * (high - low || 1);
+    return [low < 0 ? low - room : 0, high + room];
   }
 
   /** Half a step of room on each side, and a wide view of a single window. */
@@ -203,8 +215,11 @@ export class Chart {
     ctx.save();
     ctx.lineWidth = 2 * ratio;
     this.series.forEach(({ course }, k) => {
-      const { estimate, low, high } = course[i];
-      const at = (value) => u.valToPos(Math.max(value, 0), "y", true);
+      const { estimate } = course[i];
+      if (estimate === null) return;
+      const [bottom, top] = this.heights();
+      const [low, high] = [course[i].low ?? bottom, course[i].high ?? top];
+      const at = (value) => u.valToPos(Math.max(value, bottom), "y", true);
       const aside = x + (k - (this.series.length - 1) / 2) * 5 * ratio;
       ctx.strokeStyle = this.colours[k];
       ctx.fillStyle = colourOf("surface");
@@ -227,7 +242,7 @@ export class Chart {
     const at = u.data[0][u.cursor.idx ?? -1];
     const i = this.windows.findIndex((window) => place(window) === at);
     this.legend.querySelectorAll(".chip-value").forEach((value, k) => {
-      setText(value, i < 0 || !this.series[k] ? "" : countText(this.series[k].course[i].estimate));
+      setText(value, i < 0 || !this.series[k] ? "" : this.written.text(this.series[k].course[i].estimate));
     });
   }
 
@@ -254,7 +269,7 @@ export class Chart {
     const heads = this.series.map(({ item }) => element("th", { scope: "col" }, itemNodes(item)));
     const rows = this.windows.map((window, i) => {
       const cells = this.series.map(({ course }) =>
-        element("td", { title: intervalText(course[i]) }, countText(course[i].estimate)));
+        element("td", { title: this.written.interval(course[i]) }, this.written.text(course[i].estimate)));
       const state = isComplete(window) ? "" : window.ended ? " (in part)" : " (open)";
       const head = element("th", { scope: "row" }, ...windowNodes(window), state);
       return element("tr", {}, head, ...cells);

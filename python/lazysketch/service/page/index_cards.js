@@ -1,9 +1,9 @@
 // The list of streams: a card for each, with its heaviest items.
 
 import { arrange, become, byId, element, setText } from "./dom.js";
+import { statisticOf } from "./kinds.js";
 import { addressOf, fetched, Live, oldSince } from "./live.js";
-import { isDistinct } from "./sections.js";
-import { countText, eventsText, instantText, intervalText, itemNodes, shareText, visibleText } from "./text.js";
+import { eventsText, instantText, intervalText, itemNodes, shareText, visibleText } from "./text.js";
 
 const SHOWN = 5;
 
@@ -38,14 +38,15 @@ class Card {
     this.old.hidden = !since;
   }
 
-  show({ facts, total, items = [] }) {
+  show(overview) {
+    const { facts, total, items = [] } = overview;
     this.facts = facts;
-    const distinct = isDistinct(facts);
+    const statistic = statisticOf(facts)?.card(overview);
     setText(this.link, visibleText(facts.title || facts.stream));
-    setText(this.note, distinct ? `Different “${visibleText(facts.counts)}” so far` : `Counts of “${visibleText(facts.counts)}”`);
-    setText(this.figure, distinct ? countText(total?.estimate ?? 0) : eventsText(total?.estimate ?? 0));
-    const exact = !total || total.low === total.high ? "" : `${intervalText(total)}. `;
-    setText(this.interval, `${exact}${facts.finished ? "Ended" : "Updated"} ${instantText(facts.publish_at, { seconds: true })}`);
+    setText(this.note, statistic?.note ?? `Counts of “${visibleText(facts.counts)}”`);
+    setText(this.figure, statistic?.figure ?? eventsText(total?.estimate ?? 0));
+    const interval = statistic?.interval ?? (!total || total.low === total.high ? "" : intervalText(total));
+    setText(this.interval, `${interval}${interval && ". "}${facts.finished ? "Ended" : "Updated"} ${instantText(facts.publish_at, { seconds: true })}`);
     this.mark.hidden = facts.private;
     const scale = Math.max(...items.map((one) => one.high), 1);
     this.tell();
@@ -58,7 +59,7 @@ class Card {
       const name = element("span", { class: "card-name", title: visibleText(one.item) }, itemNodes(one.item));
       return element("li", {}, name, element("span", { class: "card-share" }, shareText(one.share)), bar);
     });
-    become(this.items, rows.length || distinct ? rows : [element("li", { class: "note" }, "No name is published yet.")]);
+    become(this.items, rows.length || statistic ? rows : [element("li", { class: "note" }, "No name is published yet.")]);
   }
 }
 

@@ -1,8 +1,9 @@
 // What stands next to the list: figures, changes, the guarantee, windows, data.
 
 import { become, byId, element, setText } from "./dom.js";
+import { statisticOf } from "./kinds.js";
 import { addressOf } from "./live.js";
-import { countText, durationText, instantText, intervalText, itemNodes, parameterText, pointsText, reachText, shareText } from "./text.js";
+import { countText, durationText, instantText, itemNodes, parameterText, pointsText, reachText, shareText } from "./text.js";
 import { timeNode, visibleText, windowNodes, zoneText } from "./text.js";
 
 const percent = (part) => `${Number((part * 100).toPrecision(4))} %`;
@@ -38,25 +39,21 @@ export function showFigures({ facts, total, items, confidence, last }) {
   become(byId("figures"), figures.filter(Boolean));
 }
 
-/** Return true for a stream that counts different items: one number, and its course. */
-export const isDistinct = (facts) => facts.kind === "distinct";
-
-/** Show the number of different items, and the guarantee. */
-export function showNumber({ facts, total, confidence }) {
-  const wide = total && total.high - total.low >= total.estimate;
-  const reach = total ? `${intervalText(total)}, ${percent(confidence)} sure${wide ? "; few items, so the noise is large" : ""}` : "nothing is published yet";
+/** Show the numbers of a stream of one statistic, and the guarantee. */
+export function showNumbers(overview) {
+  const { facts } = overview;
+  const kind = statisticOf(facts);
   become(byId("figures"), [
-    figure(`Different “${visibleText(facts.counts)}”`, [countText(total?.estimate ?? 0)], [reach]),
-    figure("Counted until", [timeNode(facts.at, { seconds: true })], ["since the stream began; each counts once"]),
+    ...kind.figures(overview).map(([name, value, note]) => figure(name, [value], [note])),
+    figure("Counted until", [timeNode(facts.at, { seconds: true })], [kind.since]),
     guarantee(facts),
   ]);
 }
 
-/** Hide what a stream of different items does not have. */
+/** Hide what a stream of one statistic does not have. */
 export function hideLists(hidden) {
   byId("top").closest("section").hidden = hidden;
   byId("changes").closest("section").hidden = hidden;
-  byId("legend").hidden = hidden;
   byId("top").closest(".columns").classList.toggle("without-lists", hidden);
 }
 
@@ -110,7 +107,7 @@ export function showPromise({ facts, confidence }) {
   const factor = Math.exp(facts.epsilon);
   const act = facts.relation === "zero-out" ? `Take ${unit} away` : `Exchange ${unit} for any other`;
   const odds = `${act}: everything that is ever published here stays about as likely as before. No result becomes more than ${Number(factor.toPrecision(3))} times as likely (e to the power of epsilon), but for an excess of at most ${parameterText(facts.delta)} (delta).`;
-  const noise = `Noise makes this so. It is why counts have intervals: with ${percent(confidence)} confidence, ${isDistinct(facts) ? "the interval holds the true number" : "all intervals of a list hold the true counts together"}.`;
+  const noise = `Noise makes this so. It is why counts have intervals: with ${percent(confidence)} confidence, ${statisticOf(facts)?.holds ?? "all intervals of a list hold the true counts together"}.`;
   const rare = " A name is shown only if it is frequent enough; what is rare stays unknown.";
   const lead = `(${parameterText(facts.epsilon)}, ${parameterText(facts.delta)})-differential privacy for ${unit}.`;
   const terms = [
@@ -124,14 +121,15 @@ export function showPromise({ facts, confidence }) {
   become(box, [
     element("p", { class: "sentence" }, lead),
     element("p", {}, odds),
-    element("p", {}, noise, facts.listed || isDistinct(facts) ? "" : rare),
+    element("p", {}, noise, facts.listed || statisticOf(facts) ? "" : rare),
     element("dl", { class: "terms" }, ...list),
     element("details", {}, element("summary", {}, "In full, with what is not promised"), element("p", { class: "note" }, facts.guarantee)),
   ]);
 }
 
 function relationText(facts) {
-  if (isDistinct(facts)) return facts.relation === "zero-out" ? "zero-out: an item or none" : "substitution: an item or any other item";
+  const words = statisticOf(facts)?.relation;
+  if (words) return words[facts.relation];
   return facts.relation === "zero-out" ? "zero-out: an event or an empty step" : "substitution: an event or any other event";
 }
 
@@ -166,9 +164,9 @@ export function showData({ facts }, name, key) {
   const ended = facts.windows.some((window) => window.ended);
   const links = [
     ["overview", "This page as JSON"],
-    isDistinct(facts) ? ["distinct", "The number and its course as JSON"] : ["top?n=10000", "All names as JSON"],
+    ...(statisticOf(facts)?.links ?? [["top?n=10000", "All names as JSON"]]),
     ["publication", "Signed manifest"],
-    ...(ended ? [["release", isDistinct(facts) ? "Public table at the end of the last window (.lzs)" : "Public table of the ended windows (.lzs)"]] : []),
+    ...(ended ? [["release", statisticOf(facts) ? "Public table at the end of the last window (.lzs)" : "Public table of the ended windows (.lzs)"]] : []),
   ].map(([path, text]) => element("li", {}, element("a", { href: addressOf(name, `/${path}`) }, text)));
   links.push(element("li", {}, element("a", { href: "/openapi.json" }, "Description of the interface (OpenAPI)")));
   const signed = key ? [element("p", { class: "note" }, "Every publication is signed (Ed25519). The public key:"), element("p", {}, element("code", { class: "key" }, key))] : [];

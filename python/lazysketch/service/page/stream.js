@@ -2,8 +2,10 @@
 
 import { Chart, MOST_CHOSEN } from "./course.js";
 import { become, byId, setText } from "./dom.js";
+import { showHistogram } from "./histogram.js";
+import { statisticOf } from "./kinds.js";
 import { addressOf, fetched, Live, now, oldSince } from "./live.js";
-import { hideLists, isDistinct, showBanners, showChanges, showData, showFigures, showNumber, showPromise, showWindows, steps } from "./sections.js";
+import { hideLists, showBanners, showChanges, showData, showFigures, showNumbers, showPromise, showWindows, steps } from "./sections.js";
 import { countText, durationText, eventsText, instantText, isComplete, keyOf, leftText, visibleText, windowNodes } from "./text.js";
 import { TopList } from "./top_list.js";
 import { Tree } from "./tree.js";
@@ -88,9 +90,11 @@ export class StreamPage {
     setText(byId("title"), title);
     document.title = title;
     const pace = facts.every && facts.slices && !facts.finished ? ` Published every ${durationText(facts.every / facts.slices)}.` : "";
-    hideLists(isDistinct(facts));
-    if (isDistinct(facts)) {
-      this.showDistinct(pace);
+    const kind = statisticOf(facts);
+    hideLists(Boolean(kind));
+    showHistogram(overview.histogram);
+    if (kind) {
+      this.showStatistic(kind, pace);
       return;
     }
     const counts = facts.counts ? `How often each “${visibleText(facts.counts)}” occurred.` : "How often each item occurred.";
@@ -111,19 +115,20 @@ export class StreamPage {
     this.speak();
   }
 
-  /** Show the number of different items so far, and its course. */
-  showDistinct(pace) {
-    const { facts, course } = this.overview;
-    const name = `Different “${visibleText(facts.counts)}”`;
-    setText(byId("subtitle"), `How many different “${visibleText(facts.counts)}” there were so far.${pace}`);
-    showNumber(this.overview);
+  /** Show one statistic: its state so far, and its course. */
+  showStatistic(kind, pace) {
+    const { facts } = this.overview;
+    setText(byId("subtitle"), `${kind.subtitle(facts)}${pace}`);
+    showNumbers(this.overview);
     showPromise(this.overview);
     showWindows(this.overview, this.name);
     showData(this.overview, this.name, this.key);
     const windows = facts.windows.map((window) => ({ ...window, at: window.ended && window.whole ? window.end : facts.at }));
-    this.chart.show(windows, [{ item: name, slot: 0, course }]);
+    const courses = kind.courses(this.overview);
+    byId("legend").hidden = courses.length < 2;
+    this.chart.show(windows, courses, { ...kind.written, isFixed: true });
     this.tell();
-    this.speakNumber();
+    this.speakNumber(kind);
   }
 
   choose(items) {
@@ -269,11 +274,11 @@ export class StreamPage {
     return left > 0 ? `, next in ${leftText(left)}` : ", next is due";
   }
 
-  speakNumber() {
-    const { facts, total } = this.overview;
+  speakNumber(kind) {
+    const { facts } = this.overview;
     if (!this.name || this.spoken === facts.number) return;
     this.spoken = facts.number;
-    setText(byId("spoken"), `Updated at ${instantText(facts.publish_at, { seconds: true })}. About ${countText(total?.estimate)} different “${visibleText(facts.counts)}”.`);
+    setText(byId("spoken"), `Updated at ${instantText(facts.publish_at, { seconds: true })}. ${kind.spoken(this.overview)}`);
   }
 
   /** Say once a publication what is new, for screen readers. */

@@ -14,6 +14,7 @@ export const DAY = 86400;
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 const timeOfDay = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const withSeconds = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
@@ -96,6 +97,16 @@ export function reachText({ estimate, low, high }) {
 export const intervalText = ({ low, high }) =>
   `${whole.format(Math.floor(low))} to ${high === null ? "∞" : whole.format(Math.ceil(high))}`;
 
+/** Return a value in its own unit as text, with the digits that noise may leave. */
+export function valueText(value) {
+  if (value === null || value === undefined) return "–"; // not finite
+  const size = Math.abs(value);
+  return size !== 0 && (size < 1e-4 || size >= 1e12) ? parameterText(value) : digits.format(value);
+}
+
+/** Return the interval of a value as text: an end in an open bin is not finite. */
+export const valueIntervalText = ({ low, high }) => `${low === null ? "−∞" : valueText(low)} to ${high === null ? "∞" : valueText(high)}`;
+
 /** Return a count in a few characters, for an axis. */
 export const compactText = (value) => short.format(value);
 
@@ -117,9 +128,9 @@ export function pointsText(difference) {
 export function parameterText(value) {
   if (value === 0 || (value >= 0.001 && value < 10000)) return String(Number(value.toPrecision(4)));
   const [mantissa, exponent] = value.toExponential(2).split("e");
-  const digits = [...String(Number(exponent))].map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(one)]);
+  const superscripts = [...String(Number(exponent))].map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(one)]);
   const factor = Number(mantissa);
-  return `${factor === 1 ? "" : `${factor} × `}10${digits.join("")}`;
+  return `${factor === 1 ? "" : `${factor} × `}10${superscripts.join("")}`;
 }
 
 /** Return a duration in words. */

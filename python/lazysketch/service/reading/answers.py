@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from lazysketch.service.published_window import ITEMS
 from lazysketch.windows.window import merged
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Answers:
         chosen = ended if last is None else ended[-last:]
         if not chosen:
             return None
-        if self.publication.facts.kind == "distinct":  # which do not add up: the number so far
+        if self.publication.facts.kind != ITEMS:  # which do not add up: the state so far
             return self.release(chosen[-1].number, level)
         key = ("merged", last, level)
         return self._once(key, lambda: (merged(chosen).to_bytes(), BINARY))

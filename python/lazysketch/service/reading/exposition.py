@@ -24,6 +24,7 @@ __all__ = ["Exposition", "exposed"]
 
 _MOST_NAMES: Final = 50
 _LONGEST_LABEL: Final = 128
+_BOUNDS: Final = ("estimate", "low", "high")
 
 
 class _PublicCounts(Collector):
@@ -57,23 +58,37 @@ class _PublicCounts(Collector):
             "1 for a stream that has ended, after which nothing is published; 0 for any other",
             labels=["stream"],
         )
+        values = GaugeMetricFamily(
+            "lazysketch_public_values",
+            "Published number of values so far, with the ends of its interval",
+            labels=["stream", "bound"],
+        )
+        quantiles = GaugeMetricFamily(
+            "lazysketch_public_quantile",
+            "Published quantile of all values so far, with the ends of its interval",
+            labels=["stream", "quantile", "bound"],
+        )
+        of_totals = {"items": totals, "distinct": distinct, "values": values}
         for name, answers in self._shown.items():
             overview = json.loads(answers.overview().body)
+            kind, total = overview["facts"]["kind"], overview["total"]
             instants.add_metric([name], answers.publication.at.timestamp())
             ended.add_metric([name], float(answers.publication.finished))
-            of_items = overview["facts"]["kind"] == "items"
-            for bound in ("estimate", "low", "high"):
-                total = None if overview["total"] is None else overview["total"][bound]
-                if total is not None and not of_items:
-                    distinct.add_metric([name, bound], total)
-                if not of_items:
-                    continue
-                if overview["total"] is not None:
-                    totals.add_metric([name, bound], total or 0.0)
-                for label, row in _labelled(overview["items"][:_MOST_NAMES]).items():
-                    if row[bound] is not None:
-                        counts.add_metric([name, label, bound], row[bound])
-        return [counts, totals, distinct, instants, ended]
+            for bound in _BOUNDS if total is not None else ():
+                if total[bound] is not None or kind == "items":
+                    of_totals[kind].add_metric([name, bound], total[bound] or 0.0)
+            for row in overview.get("quantiles", ()):
+                _add_bounds(quantiles, [name, f"{row['share']:g}"], (row["course"] or [{}])[-1])
+            for label, row in _labelled(overview.get("items", ())[:_MOST_NAMES]).items():
+                _add_bounds(counts, [name, label], row)
+        return [counts, totals, distinct, values, quantiles, instants, ended]
+
+
+def _add_bounds(gauges: GaugeMetricFamily, labels: list[str], row: Mapping[str, Any]) -> None:
+    """Add an estimate and the ends of its interval, those that are finite."""
+    for bound in _BOUNDS:
+        if row.get(bound) is not None:
+            gauges.add_metric([*labels, bound], row[bound])
 
 
 def exposed(shown: Mapping[str, Answers]) -> bytes:

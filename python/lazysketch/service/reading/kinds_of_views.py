@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch.service.reading.distinct_view import DistinctView
+from lazysketch.service.reading.values_view import ValuesView
 from lazysketch.service.reading.views import PublicationView
 
 if TYPE_CHECKING:
@@ -12,7 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["View", "view_of"]
 
-View: TypeAlias = PublicationView | DistinctView
+View: TypeAlias = PublicationView | DistinctView | ValuesView
+_VIEWS: Final[dict[str, type[View]]] = {
+    "items": PublicationView,
+    "distinct": DistinctView,
+    "values": ValuesView,
+}
 
 
 def view_of(publication: Publication, before: View | None) -> View:
@@ -22,6 +28,6 @@ def view_of(publication: Publication, before: View | None) -> View:
         publication: what is published.
         before: the view of the publication before; None for the first.
     """
-    if publication.facts.kind == "distinct":
-        return DistinctView(publication, before if isinstance(before, DistinctView) else None)
-    return PublicationView(publication, before if isinstance(before, PublicationView) else None)
+    kind = _VIEWS[publication.facts.kind]
+    made: View = kind(publication, before if isinstance(before, kind) else None)  # type: ignore[arg-type]
+    return made

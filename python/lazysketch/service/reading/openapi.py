@@ -6,6 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from lazysketch import __version__
+from lazysketch.service.published_window import KINDS
+from lazysketch.service.reading.statistic_queries import (
+    FEWEST_ROWS,
+    MOST_ASKED,
+    MOST_ROWS,
+    SHARE,
+    VALUE,
+)
 
 __all__ = ["description"]
 
@@ -45,7 +53,7 @@ _FACTS: Final = _object(
     stream={"type": "string"},
     title={"type": "string"},
     counts={"type": "string"},
-    kind={"enum": ["items", "distinct"]},
+    kind={"enum": [*KINDS]},
     every={"type": "number"},
     slices={"type": "integer"},
     keep={"type": "integer"},
@@ -96,8 +104,25 @@ _OVERVIEW_OF_ITEMS: Final = _object(
 _OVERVIEW_OF_DISTINCT: Final = _object(
     facts=_FACTS, confidence={"type": "number"}, total=_COUNT_OR_NULL, course=_COURSE
 )
-_OVERVIEW: Final[Schema] = {"anyOf": [_OVERVIEW_OF_ITEMS, _OVERVIEW_OF_DISTINCT]}
+_QUANTILES: Final = _list(_object(share={"type": "number"}, course=_COURSE))
+_HISTOGRAM: Final = _list(
+    _object(
+        **{"from": _NUMBER_OR_NULL, "to": _NUMBER_OR_NULL, "bins": {"type": "integer"}},
+        **_COUNT["properties"],
+    )
+)
+_OVERVIEW_OF_VALUES: Final = _object(
+    facts=_FACTS,
+    confidence={"type": "number"},
+    total=_COUNT_OR_NULL,
+    quantiles=_QUANTILES,
+    histogram=_HISTOGRAM,
+)
+_OVERVIEW: Final[Schema] = {
+    "anyOf": [_OVERVIEW_OF_ITEMS, _OVERVIEW_OF_DISTINCT, _OVERVIEW_OF_VALUES]
+}
 _DISTINCT: Final = _object(**_PLACE, windows=_list(_WINDOW), total=_COUNT_OR_NULL, course=_COURSE)
+_OF_VALUES: Final[Schema] = {**_PLACE, "windows": _list(_WINDOW)}
 _TOP: Final = _object(**_PLACE, windows=_list(_WINDOW), total=_COUNT_OR_NULL, items=_list(_ROW))
 _NODE: Final[Schema] = {"$ref": "#/components/schemas/Node"}
 _NODES: Final = _object(
@@ -195,6 +220,44 @@ _ITEMS: Final = (
 )
 
 
+def _several(name: str, one: str, text: str, *, required: bool = False) -> Schema:
+    """Return a parameter that is a list between commas."""
+    pattern = f"^{one}(,{one}){{0,{MOST_ASKED - 1}}}$"
+    return {**_parameter(name, {"type": "string", "pattern": pattern}, text), "required": required}
+
+
+def _values(stream: Schema) -> dict[str, Schema]:
+    """Return the addresses of streams of values."""
+    shares = _several("q", SHARE, "Shares between commas, each above 0; 0.5 is the median")
+    below = _several("below", VALUE, "Numbers between commas", required=True)
+    rows = _parameter(
+        "rows",
+        {"type": "integer", "minimum": FEWEST_ROWS, "maximum": MOST_ROWS},
+        "Most rows, each over several bins",
+    )
+    share = _object(value={"type": "number"}, **_COUNT["properties"])
+    return {
+        "quantiles": _get(
+            "quantiles",
+            "Quantiles of all values so far, and at the end of each window; null is an open end",
+            _object(**_OF_VALUES, quantiles=_QUANTILES),
+            [stream, shares],
+        ),
+        "histogram": _get(
+            "histogram",
+            "Numbers of values so far by range; null is an open end",
+            _object(**_OF_VALUES, total=_COUNT_OR_NULL, rows=_HISTOGRAM),
+            [stream, rows],
+        ),
+        "cdf": _get(
+            "cdf",
+            "Shares of all values so far that are below some values",
+            _object(**_OF_VALUES, below=_list(share)),
+            [stream, below],
+        ),
+    }
+
+
 def _get(
     name: str,
     summary: str,
@@ -265,6 +328,7 @@ def description() -> Schema:
                 _DISTINCT,
                 stream,
             ),
+            **{f"{root}/{name}": one for name, one in _values(_STREAM).items()},
             f"{root}/release": _get(
                 "release",
                 "One table of the last windows",

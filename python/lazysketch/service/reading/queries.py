@@ -20,9 +20,11 @@ __all__ = [
     "TopQuery",
     "TreeQuery",
     "against_of",
+    "integer_of",
     "last_of",
     "level_of",
     "refuse_others",
+    "single_of",
     "window_of",
 ]
 
@@ -63,7 +65,7 @@ class TopQuery:
             ArgumentValueError: a parameter that does not exist, or outside its range.
         """
         refuse_others(given, ("n", "last", "open", "level"))
-        n = _integer(given, "n", most=_MOST_ROWS)
+        n = integer_of(given, "n", most=_MOST_ROWS)
         level = level_of(given, levels=levels)
         return cls(50 if n is None else n, last_of(given), _flag(given, "open"), level)
 
@@ -90,7 +92,7 @@ class TreeQuery:
             ArgumentValueError: a parameter that does not exist, or outside its range.
         """
         refuse_others(given, ("share", "last", "open"))
-        text = _single(given, "share")
+        text = single_of(given, "share")
         share = None
         if text is not None:
             # Few digits, so that readers cannot ask for any number of different trees.
@@ -131,7 +133,7 @@ class ItemsQuery:
         texts = given.getlist("item")
         if not 1 <= len(texts) <= _MOST_ITEMS:
             raise ArgumentValueError(f"item: expected 1 to {_MOST_ITEMS} of them, got {len(texts)}")
-        found = _single(given, "type")
+        found = single_of(given, "type")
         kind = "str" if found is None else found
         if kind not in _TYPES:
             raise ArgumentValueError(f"type: expected {', '.join(_TYPES)}, got something else")
@@ -145,7 +147,7 @@ def last_of(given: QueryParams) -> int | None:
     Raises:
         ArgumentValueError: not a number of windows.
     """
-    return _integer(given, "last", most=_MOST_WINDOWS)
+    return integer_of(given, "last", most=_MOST_WINDOWS)
 
 
 def window_of(text: str) -> int:
@@ -168,7 +170,7 @@ def level_of(given: QueryParams, *, levels: int) -> int:
     Raises:
         ArgumentValueError: not the number of a level.
     """
-    text = _single(given, "level")
+    text = single_of(given, "level")
     if text is None:
         return -1
     if not (text.isascii() and text.isdigit() and len(text) <= 2 and int(text) < max(levels, 1)):
@@ -185,7 +187,7 @@ def against_of(given: QueryParams) -> Against:
         ArgumentValueError: a parameter that does not exist, or another value.
     """
     refuse_others(given, ("against",))
-    found = _single(given, "against")
+    found = single_of(given, "against")
     if found is None or found == "previous":
         return "previous"
     if found == "earlier":
@@ -209,27 +211,47 @@ def refuse_others(given: QueryParams, known: Iterable[str]) -> None:
         raise ArgumentValueError(f"parameters: expected {expected}, got another one")
 
 
-def _single(given: QueryParams, name: str) -> str | None:
+def single_of(given: QueryParams, name: str) -> str | None:
+    """Return a parameter that an address has at most once; None without it.
+
+    Args:
+        given: the parameters.
+        name: its name.
+
+    Raises:
+        ArgumentValueError: it is given more than once.
+    """
     values = given.getlist(name)
     if len(values) > 1:
         raise ArgumentValueError(f"{name}: expected one, got {len(values)}")
     return values[0] if values else None
 
 
-def _integer(given: QueryParams, name: str, *, most: int) -> int | None:
-    text = _single(given, name)
+def integer_of(given: QueryParams, name: str, *, least: int = 1, most: int) -> int | None:
+    """Return a parameter that is an integer; None without it.
+
+    Args:
+        given: the parameters.
+        name: its name.
+        least: the smallest that it may be, 0 or more.
+        most: the largest that it may be.
+
+    Raises:
+        ArgumentValueError: something else.
+    """
+    text = single_of(given, name)
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most))):
-        raise ArgumentValueError(f"{name}: expected an integer from 1 to {most:,}, got another")
-    value = int(text)
-    if not 1 <= value <= most:
-        raise ArgumentValueError(f"{name}: expected an integer from 1 to {most:,}, got another")
-    return value
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+    if not (is_number and least <= int(text) <= most):
+        raise ArgumentValueError(
+            f"{name}: expected an integer from {least} to {most:,}, got another"
+        )
+    return int(text)
 
 
 def _flag(given: QueryParams, name: str) -> bool:
-    text = _single(given, name)
+    text = single_of(given, name)
     if text not in (None, "true", "false"):
         raise ArgumentValueError(f"{name}: expected true or false, got something else")
     return text != "false"

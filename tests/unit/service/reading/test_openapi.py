@@ -18,7 +18,14 @@ from tests.unit.service.reading.test_application import shown
 
 from lazysketch.service.reading.application import reading_application
 
-LISTED, FOUND, LEVELS, DISTINCT = "pages", "found", "networks", "visitors"
+LISTED, FOUND, LEVELS, DISTINCT, VALUES = "pages", "found", "networks", "visitors", "seconds"
+STREAMS = LISTED, FOUND, LEVELS, DISTINCT, VALUES
+# Which stream has an answer, where most have none.
+ANSWERS = {
+    "hierarchy": LEVELS,
+    "distinct": DISTINCT,
+    **dict.fromkeys(("quantiles", "histogram", "cdf"), VALUES),
+}
 NEWEST = int(START) // 60 + 1  # number of the last window that ended
 
 
@@ -31,12 +38,14 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         FOUND: ["/", "/docs", 7, b"\xff"] * 100,
         LEVELS: ["10.0.0.1", "10.0.1.9"] * 200,
         DISTINCT: list(range(100)),
+        VALUES: list(range(100)),
     }
     host = service.host(
         stream_of(domain=("/", "/docs", 7)),
         stream_of(name=FOUND),
         stream_of(name=LEVELS, levels="ipv4", epsilon=8.0, delta=1e-3),
         stream_of(name=DISTINCT, kind="distinct", share=0.01, width=None),
+        stream_of(name=VALUES, kind="values", low=0, high=90, bins=32, width=None),
     )
     for _ in range(15):
         for name, items in events.items():
@@ -55,6 +64,7 @@ def asked(operation: Any, mode: GenerationMode, examples: int) -> set[int]:
     Which levels there are, and that an item of a type is written as one, is not in the document.
     """
     known: set[int] = set()
+    fits = ANSWERS.get(operation.path.rpartition("/")[2], LISTED)
 
     @seed(1)
     @settings(
@@ -66,7 +76,7 @@ def asked(operation: Any, mode: GenerationMode, examples: int) -> set[int]:
     )
     @given(
         case=operation.as_strategy(mode),
-        name=st.sampled_from([LISTED, FOUND, LEVELS, DISTINCT, None]),
+        name=st.one_of(st.just(fits), st.sampled_from([*STREAMS, None])),
         number=st.sampled_from([NEWEST, None]),
     )
     def ask(case: Any, name: str | None, number: int | None) -> None:

@@ -1,8 +1,9 @@
-"""A stream of the service that counts distinct items: the number so far, at every tick.
+"""A stream of the service that publishes one statistic of all its events: its state at every tick.
 
-The count is an object of the store whose steps are the slices of the public clock. What is shown of
-a window is the number when it ended, which nobody can compute again later: it is kept in the
-publications, and a window whose end was not published, as while the service did not run, has none.
+The statistic is an object of the store whose steps are the slices of the public clock. What is
+shown of a window is the state when it ended, which nobody can compute again later: it is kept in
+the publications, and a window whose end was not published, as while the service did not run, has
+none.
 """
 
 from __future__ import annotations
@@ -13,31 +14,32 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.errors import StoreError
 from lazysketch.privacy.wording import unit
 from lazysketch.service.published_window import PublishedWindow, held
+from lazysketch.service.statistics_of_streams import STATISTICS
 from lazysketch.service.stream import Stream
 from lazysketch.windows.boundaries import checked_clock
 from lazysketch.windows.window import Window, instant
 
 if TYPE_CHECKING:
     from lazysketch.privacy.accounting import Privacy
-    from lazysketch.releases.distinct_release import DistinctRelease
+    from lazysketch.service.published_window import StatisticRelease
+    from lazysketch.service.statistics_of_streams import StoredStatistic
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store import Store
-    from lazysketch.store.stored_distinct import StoredDistinct
 
-__all__ = ["DistinctStream"]
+__all__ = ["StatisticStream"]
 
 _BEGIN: Final = "service begin of "
 
 
-class DistinctStream(Stream):
-    """A stream whose number of distinct items is published.
+class StatisticStream(Stream):
+    """A stream of which one statistic is published, such as its number of distinct items.
 
     Guarantee: as of :class:`Stream`; readers see the number of slices since it began, and nothing
-    of the number of events.
+    of the number of events but what the statistic itself releases.
 
     Args:
-        settings: its description, of kind ``"distinct"``.
-        store: the open store; the stream has a count of its name there.
+        settings: its description, of one of the kinds of ``STATISTICS``.
+        store: the open store; the stream has a statistic of its name there.
         clock: returns seconds since 1970.
         earlier: the windows of its last publication, oldest first.
     """
@@ -53,13 +55,14 @@ class DistinctStream(Stream):
         super().__init__(settings)
         self._clock = clock
         self._first = self._begun(store)
-        self._count = store.distinct(settings.name, settings.distinct)
+        kind = STATISTICS[settings.kind]
+        self._count = kind.stored(store, settings.name, settings.statistic)
         self._count._follow_clock(lambda: self._tick_now() - self._first)
         self._ended = {one.window.number: one for one in earlier if one.window.ended}
 
     @property
-    def counts(self) -> StoredDistinct:
-        """The count of the store."""
+    def counts(self) -> StoredStatistic:
+        """The statistic of the store."""
         return self._count
 
     def _begun(self, store: Store) -> int:
@@ -99,9 +102,9 @@ class DistinctStream(Stream):
         return number, tuple(kept[one] for one in sorted(kept))
 
     def _shown(
-        self, place: int, release: DistinctRelease, *, ended: bool, whole: bool
+        self, place: int, release: StatisticRelease, *, ended: bool, whole: bool
     ) -> PublishedWindow:
-        """Return the number so far as that of the window in which it stands."""
+        """Return the state so far as that of the window in which it stands."""
         slices = self.tick.slices
         window = Window(
             number=place,

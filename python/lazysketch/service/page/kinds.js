@@ -1,0 +1,62 @@
+// What is said of a stream of one statistic, by its kind: words, figures, courses.
+
+import { countText, intervalText, valueIntervalText, valueText, visibleText } from "./text.js";
+
+const named = (facts) => `“${visibleText(facts.counts)}”`;
+const sure = (confidence) => `${Number((confidence * 100).toPrecision(4))} % sure`;
+
+/** Return the last of a course. */
+const latest = (course) => (course.length ? course[course.length - 1] : null);
+
+const wide = (total) => total.high - total.low >= total.estimate;
+
+/** Return the name of a quantile. */
+export function quantileName(share) {
+  return share === 0.5 ? "Median" : `${Number((share * 100).toPrecision(6))} % below`;
+}
+
+const DISTINCT = {
+  subtitle: (facts) => `How many different ${named(facts)} there were so far.`,
+  figures({ facts, total, confidence }) {
+    const reach = total ? `${intervalText(total)}, ${sure(confidence)}${wide(total) ? "; few items, so the noise is large" : ""}` : "nothing is published yet";
+    return [[`Different ${named(facts)}`, countText(total?.estimate ?? 0), reach]];
+  },
+  since: "since the stream began; each counts once",
+  courses: ({ facts, course }) => [{ item: `Different ${named(facts)}`, slot: 0, course }],
+  written: {},
+  holds: "the interval holds the true number",
+  relation: { "zero-out": "zero-out: an item or none", substitution: "substitution: an item or any other item" },
+  links: [["distinct", "The number and its course as JSON"]],
+  spoken: ({ facts, total }) => `About ${countText(total?.estimate)} different ${named(facts)}.`,
+  card: ({ facts, total }) => ({ note: `Different ${named(facts)} so far`, figure: countText(total?.estimate ?? 0), interval: total && total.low !== total.high ? intervalText(total) : "" }),
+};
+
+const VALUES = {
+  subtitle: (facts) => `How ${named(facts)} was distributed so far.`,
+  figures({ total, quantiles, confidence }) {
+    const figures = quantiles.map(({ share, course }) => {
+      const found = latest(course);
+      return [quantileName(share), valueText(found?.estimate), found ? `${valueIntervalText(found)}, ${sure(confidence)}` : "nothing is published yet"];
+    });
+    return [...figures, ["Values", countText(total?.estimate ?? 0), total ? `${intervalText(total)}, ${sure(confidence)}` : "none yet"]];
+  },
+  since: "since the stream began",
+  courses: ({ quantiles }) => quantiles.map(({ share, course }, slot) => ({ item: quantileName(share), slot, course })),
+  written: { text: valueText, interval: valueIntervalText, axis: valueText, ofValues: true },
+  holds: "each interval holds the true value",
+  relation: null,
+  links: [
+    ["quantiles", "Quantiles and their course as JSON"],
+    ["histogram", "The histogram as JSON"],
+  ],
+  spoken: ({ facts, quantiles }) => `Median of ${named(facts)} about ${valueText(latest(quantiles[0].course)?.estimate)}.`,
+  card({ facts, quantiles }) {
+    const found = latest(quantiles[0].course);
+    return { note: `Median of ${named(facts)} so far`, figure: valueText(found?.estimate), interval: found ? valueIntervalText(found) : "" };
+  },
+};
+
+const KINDS = { distinct: DISTINCT, values: VALUES };
+
+/** Return what is said of a stream of one statistic; undefined for one of frequent items. */
+export const statisticOf = (facts) => KINDS[facts.kind];

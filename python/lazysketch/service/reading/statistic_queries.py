@@ -1,0 +1,102 @@
+"""Parameters of addresses of streams of one statistic, checked like those of ``queries``.
+
+Numbers have few digits, so that readers cannot ask for any number of different answers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import ArgumentValueError
+from lazysketch.releases.value_rows import SHARES
+from lazysketch.service.reading.queries import integer_of, refuse_others, single_of
+from lazysketch.service.reading.values_view import SHOWN_ROWS
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+
+__all__ = [
+    "FEWEST_ROWS",
+    "MOST_ASKED",
+    "MOST_ROWS",
+    "SHARE",
+    "VALUE",
+    "rows_of",
+    "shares_of",
+    "values_of",
+]
+
+SHARE: Final = r"0\.[0-9]{1,6}"
+VALUE: Final = r"-?[0-9]{1,15}(\.[0-9]{1,9})?(e-?[0-9]{1,2})?"
+MOST_ASKED: Final = 20
+FEWEST_ROWS: Final = 3
+MOST_ROWS: Final = 500
+_SHARE: Final = re.compile(SHARE, re.ASCII)
+_VALUE: Final = re.compile(VALUE, re.ASCII)
+
+
+def shares_of(given: QueryParams) -> tuple[float, ...]:
+    """Return the shares of the quantiles that are asked for.
+
+    Args:
+        given: the parameters.
+
+    Raises:
+        ArgumentValueError: a parameter that does not exist, or others than shares.
+    """
+    refuse_others(given, ("q",))
+    texts = _listed(given, "q")
+    if texts is None:
+        return SHARES
+    # A text is matched before it is read: the float of a long one may be 1.
+    shares = [float(text) if _SHARE.fullmatch(text) else 0.0 for text in texts]
+    if not all(shares):
+        raise ArgumentValueError(
+            f"q: expected 1 to {MOST_ASKED} shares above 0 and below 1 with at most 6 decimals, "
+            "such as 0.5,0.99, got others"
+        )
+    return tuple(shares)
+
+
+def values_of(given: QueryParams) -> tuple[float, ...]:
+    """Return the values below which shares are asked for.
+
+    Args:
+        given: the parameters.
+
+    Raises:
+        ArgumentValueError: a parameter that does not exist, or others than numbers.
+    """
+    refuse_others(given, ("below",))
+    texts = _listed(given, "below") or [""]
+    values = [float(text) if _VALUE.fullmatch(text) else math.nan for text in texts]
+    if not all(map(math.isfinite, values)):
+        raise ArgumentValueError(
+            f"below: expected 1 to {MOST_ASKED} numbers such as 0.25,10, got others"
+        )
+    return tuple(values)
+
+
+def rows_of(given: QueryParams) -> int:
+    """Return the number of rows of a histogram.
+
+    Args:
+        given: the parameters.
+
+    Raises:
+        ArgumentValueError: a parameter that does not exist, or outside its range.
+    """
+    refuse_others(given, ("rows",))
+    rows = integer_of(given, "rows", least=FEWEST_ROWS, most=MOST_ROWS)
+    return SHOWN_ROWS if rows is None else rows
+
+
+def _listed(given: QueryParams, name: str) -> list[str] | None:
+    """Return the texts between commas, one empty text where there are too many; None for none."""
+    text = single_of(given, name)
+    if text is None:
+        return None
+    texts = text.split(",")
+    return texts if len(texts) <= MOST_ASKED else [""]

@@ -1,0 +1,165 @@
+"""The kinds of streams that publish one statistic: how each is described, kept and read.
+
+To add a kind: an entry here, its release in ``published_window``, its view in ``reading``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from lazysketch.arguments import checked_integer, shown
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.sketches.distinct_count import DistinctCount
+from lazysketch.sketches.distribution import Distribution
+from lazysketch.sources.formats.numbers import NUMBERS
+from lazysketch.specification.bins import Bins
+from lazysketch.specification.distinct_spec import distinct_spec
+from lazysketch.specification.distribution_spec import distribution_spec
+from lazysketch.specification.schedules import Batch
+from lazysketch.specification.value_tree import MOST_BINS
+from lazysketch.store.store import Store
+
+if TYPE_CHECKING:
+    from lazysketch.privacy.accounting import Privacy
+    from lazysketch.service.stream_settings import StreamSettings
+    from lazysketch.specification.table_spec import TableSpec
+    from lazysketch.store.stored_distinct import StoredDistinct
+    from lazysketch.store.stored_distribution import StoredDistribution
+
+    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution
+
+__all__ = ["STATISTICS", "StatisticKind", "check_kind_of_settings"]
+
+ITEMS: Final = "items"
+_BINS: Final = 1024
+_FEWEST_BINS: Final = 3  # with the one below and the one above
+_MOST_EDGES: Final = 255  # the description of a stream is a note of the store
+_SCALES: Final = ("linear", "log")
+# What a statistic has no use for, unless it says so.
+_OF_ITEMS: Final = ("domain", "levels", "weight", "user", "depth", "width")
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticKind:
+    """A kind of stream that publishes one statistic.
+
+    Attributes:
+        counted: what it counts, in words for messages.
+        spec: returns the description of what counts; a step is a slice of the clock.
+        live: the class of what counts, without a store.
+        stored: returns what counts in a store, by its name there and its description.
+        settings: the settings that it has and other kinds lack.
+        item_type: type of the items of its events; None for any.
+    """
+
+    counted: str
+    spec: Callable[[StreamSettings], TableSpec]
+    live: type[DistinctCount | Distribution]
+    stored: Callable[[Store, str, TableSpec], StoredStatistic]
+    settings: tuple[str, ...] = ()
+    item_type: str | None = None
+
+    def privacy(self, settings: StreamSettings) -> Privacy:
+        """Return the guarantee of a stream, before it is made.
+
+        Args:
+            settings: the stream.
+        """
+        with self.live.from_spec(self.spec(settings)) as count:
+            return count.privacy
+
+
+def _distinct(settings: StreamSettings) -> TableSpec:
+    # The public seed is in the store, with the description that this one is compared with.
+    return distinct_spec(
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        relation=settings.relation,
+        schedule=Batch(),
+    )
+
+
+def _values(settings: StreamSettings) -> TableSpec:
+    return distribution_spec(
+        bins=_bins_of(settings),
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        relation=settings.relation,
+        schedule=Batch(),
+    )
+
+
+def _bins_of(settings: StreamSettings) -> Bins:
+    """Return the public bins; errors name the settings."""
+    low, high, edges = settings.low, settings.high, settings.edges
+    if edges is not None:
+        for name in ("low", "high", "bins", "scale"):
+            if getattr(settings, name) is not None:
+                raise ArgumentTypeError(f"{name}: expected none with edges, got both")
+        bins = Bins(edges)
+        if len(bins.edges) > _MOST_EDGES:
+            raise ArgumentValueError(
+                f"edges: expected at most {_MOST_EDGES} of them, got {len(bins.edges):,}"
+            )
+        return bins
+    for name, bound in (("low", low), ("high", high)):
+        if bound is None:
+            raise ArgumentTypeError(
+                f"{name}: expected the {name}est value to tell apart, from public knowledge and "
+                "not from the data (or edges), got none"
+            )
+    wanted = _BINS if settings.bins is None else settings.bins
+    number = checked_integer("bins", wanted, least=_FEWEST_BINS, most=MOST_BINS)
+    scale = "linear" if settings.scale is None else settings.scale
+    if scale not in _SCALES:
+        raise ArgumentValueError(f"scale: expected one of {', '.join(_SCALES)}, got {shown(scale)}")
+    assert low is not None, "checked above"  # noqa: S101
+    assert high is not None, "checked above"  # noqa: S101
+    made = Bins.logarithmic if scale == "log" else Bins.linear
+    return made(low, high, number=number - 2)
+
+
+STATISTICS: Final = {
+    "distinct": StatisticKind(
+        counted="distinct items", spec=_distinct, live=DistinctCount, stored=Store.distinct
+    ),
+    "values": StatisticKind(
+        counted="values",
+        spec=_values,
+        live=Distribution,
+        stored=Store.distribution,
+        settings=("low", "high", "bins", "scale", "edges"),
+        item_type=NUMBERS,
+    ),
+}
+"""The kinds by their names."""
+
+
+def check_kind_of_settings(settings: StreamSettings) -> None:
+    """Raise unless the kind of a stream is known, and it has no settings of another one.
+
+    Args:
+        settings: the stream.
+
+    Raises:
+        ArgumentTypeError: a setting of another kind.
+        ArgumentValueError: another kind.
+    """
+    kinds = (ITEMS, *STATISTICS)
+    if settings.kind not in kinds:
+        raise ArgumentValueError(
+            f"kind: expected one of {', '.join(kinds)}, got {shown(settings.kind)}"
+        )
+    statistic = STATISTICS.get(settings.kind)
+    own = () if statistic is None else statistic.settings
+    counted = "frequent items" if statistic is None else statistic.counted
+    others = [*(name for one in STATISTICS.values() for name in one.settings)]
+    if statistic is not None:
+        others += _OF_ITEMS
+    for name in others:
+        # With items, width is a setting of theirs that some statistic has too.
+        is_own = name in own or (statistic is None and name in _OF_ITEMS)
+        if not is_own and getattr(settings, name) is not None:
+            raise ArgumentTypeError(f"{name}: expected none for {counted}, got some")
