@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ClosedError, ItemError, LazySketchError
 from lazysketch.service.background import Background
+from lazysketch.service.ingest.keys import rows_with_keys
 from lazysketch.service.ingest.misfits import rows_that_fit
 from lazysketch.sources import open_source
 from lazysketch.sources.io.positions import Positions
@@ -114,7 +115,10 @@ class FollowedFile(Background):
             self._failed(error)
 
     def _add(self, batch: RowBatch) -> None:
-        levels = self._stream.settings.hierarchy
+        settings = self._stream.settings
+        if settings.key_bits is not None:
+            batch = rows_with_keys(batch, bits=settings.key_bits)
+        levels = settings.hierarchy
         try:
             self._ingest(batch)
         except ItemError:  # nothing was applied; without levels no item is wrong here

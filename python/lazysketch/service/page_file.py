@@ -25,6 +25,7 @@ MODULES: Final = (
     "kinds.js",
     "histogram.js",
     "live.js",
+    "parts.js",
     "top_list.js",
     "course.js",
     "sections.js",

@@ -47,8 +47,8 @@ class Facts:
         stream: its name.
         title: its title for readers.
         counts: what an item is: the field that is counted.
-        kind: ``"items"``, ``"distinct"`` for the number of different items, or ``"values"`` for
-            the distribution of a number.
+        kind: ``"items"``, ``"distinct"`` for the number of different items, ``"values"`` for the
+            distribution of a number, or ``"ranges"`` for counts of ranges of keys.
         every: length of a window in seconds.
         slices: publications of an open window.
         keep: ended windows that are kept.

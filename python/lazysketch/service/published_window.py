@@ -11,6 +11,7 @@ from lazysketch.errors import ReleaseFormatError
 from lazysketch.releases.any_release import any_release
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.releases.release import Release
 from lazysketch.service.manifest_values import instant_read, instant_written
 from lazysketch.windows.window import Window
@@ -18,11 +19,12 @@ from lazysketch.windows.window import Window
 __all__ = ["ITEMS", "KINDS", "PublishedWindow", "StatisticRelease", "held", "read_window"]
 
 ITEMS: Final = "items"
-StatisticRelease: TypeAlias = DistinctRelease | DistributionRelease
+StatisticRelease: TypeAlias = DistinctRelease | DistributionRelease | RangesRelease
 KINDS: Final[dict[str, type[Release] | type[StatisticRelease]]] = {
     ITEMS: Release,
     "distinct": DistinctRelease,
     "values": DistributionRelease,
+    "ranges": RangesRelease,
 }
 """What a stream can count, with the class of its releases."""
 

@@ -13,10 +13,12 @@ from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
+from lazysketch.sketches.ranges import Ranges
 from lazysketch.sources.formats.numbers import NUMBERS
 from lazysketch.specification.bins import Bins
 from lazysketch.specification.distinct_spec import distinct_spec
 from lazysketch.specification.distribution_spec import distribution_spec
+from lazysketch.specification.ranges_spec import ranges_spec
 from lazysketch.specification.schedules import Batch
 from lazysketch.specification.value_tree import MOST_BINS
 from lazysketch.store.store import Store
@@ -27,12 +29,16 @@ if TYPE_CHECKING:
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store.stored_distinct import StoredDistinct
     from lazysketch.store.stored_distribution import StoredDistribution
+    from lazysketch.store.stored_ranges import StoredRanges
 
-    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution
+    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution | StoredRanges
 
-__all__ = ["STATISTICS", "StatisticKind", "check_kind_of_settings"]
+__all__ = ["DEFAULT_BITS", "STATISTICS", "StatisticKind", "check_kind_of_settings"]
 
 ITEMS: Final = "items"
+DEFAULT_BITS: Final = 32
+"""Bits of the keys of ranges, unless others are chosen: those of addresses."""
+_WIDTH: Final = 4096
 _BINS: Final = 1024
 _FEWEST_BINS: Final = 3  # with the one below and the one above
 _MOST_EDGES: Final = 255  # the description of a stream is a note of the store
@@ -56,7 +62,7 @@ class StatisticKind:
 
     counted: str
     spec: Callable[[StreamSettings], TableSpec]
-    live: type[DistinctCount | Distribution]
+    live: type[DistinctCount | Distribution | Ranges]
     stored: Callable[[Store, str, TableSpec], StoredStatistic]
     settings: tuple[str, ...] = ()
     item_type: str | None = None
@@ -84,6 +90,17 @@ def _distinct(settings: StreamSettings) -> TableSpec:
 def _values(settings: StreamSettings) -> TableSpec:
     return distribution_spec(
         bins=_bins_of(settings),
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        relation=settings.relation,
+        schedule=Batch(),
+    )
+
+
+def _ranges(settings: StreamSettings) -> TableSpec:
+    return ranges_spec(
+        bits=DEFAULT_BITS if settings.bits is None else settings.bits,
+        width=_WIDTH if settings.width is None else settings.width,
         epsilon=settings.epsilon,
         delta=settings.delta,
         relation=settings.relation,
@@ -132,6 +149,13 @@ STATISTICS: Final = {
         stored=Store.distribution,
         settings=("low", "high", "bins", "scale", "edges"),
         item_type=NUMBERS,
+    ),
+    "ranges": StatisticKind(
+        counted="ranges of keys",
+        spec=_ranges,
+        live=Ranges,
+        stored=Store.ranges,
+        settings=("bits", "width"),
     ),
 }
 """The kinds by their names."""

@@ -12,7 +12,11 @@ from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
 from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.service.statistics_of_streams import STATISTICS, check_kind_of_settings
+from lazysketch.service.statistics_of_streams import (
+    DEFAULT_BITS,
+    STATISTICS,
+    check_kind_of_settings,
+)
 from lazysketch.windows import HierarchicalWindows, Windows
 from lazysketch.windows.durations import duration_of
 
@@ -31,7 +35,7 @@ __all__ = ["STREAM_NAME", "StreamKind", "StreamPrivacy", "StreamSettings"]
 STREAM_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _ADDRESS: Final = re.compile(r"https?://[!-~]{1,2000}")
 _LONGEST_TITLE: Final = 200
-StreamKind: TypeAlias = Literal["items", "distinct", "values"]
+StreamKind: TypeAlias = Literal["items", "distinct", "values", "ranges"]
 StreamPrivacy: TypeAlias = JointPrivacy | LevelsPrivacy | Privacy
 # What does not change the windows, nor what they promise.
 _TOPICS: Final = ("kafka", "topics", "kafka_group", "kafka_settings")
@@ -52,7 +56,8 @@ class StreamSettings:
         title: what readers see above its numbers; the name when empty.
         kind: ``"items"`` for the frequent items of windows; ``"distinct"`` for the number of
             different items since the stream began, whose windows are the moments of its course;
-            ``"values"`` likewise for the distribution of a number: quantiles, a histogram.
+            ``"values"`` likewise for the distribution of a number: quantiles, a histogram;
+            ``"ranges"`` likewise for counts of ranges of integer keys, such as networks.
         every: length of a window, such as ``"10min"``.
         slices: publications of an open window, 1 to 960.
         keep: number of ended windows that readers see.
@@ -77,6 +82,7 @@ class StreamSettings:
         bins: bins of values, 3 to 16,384, with the one below and the one above; 1,024 when None.
         scale: ``"linear"`` for bins of one width (when None), ``"log"`` for edges of one ratio.
         edges: ends of bins in place of the four before, 1 to 255 numbers that rise.
+        bits: bits of a key, of kind ``"ranges"``, 1 to 64; 32, those of addresses, when None.
         follow: a growing file whose rows are events too; None for senders only.
         format: format of that file, recognised when None; of messages ``"jsonl"`` (when None),
             ``"lines"`` or ``"arrow"``.
@@ -118,6 +124,7 @@ class StreamSettings:
     bins: int | None = None
     scale: str | None = None
     edges: tuple[float, ...] | None = None
+    bits: int | None = None
     follow: str | None = None
     format: str | None = None
     kafka: str | None = None
@@ -235,6 +242,13 @@ class StreamSettings:
     def item_type(self) -> str | None:
         """Type of the items of its events; None for any."""
         return None if self.kind not in STATISTICS else STATISTICS[self.kind].item_type
+
+    @property
+    def key_bits(self) -> int | None:
+        """Bits of a key, of a stream of ranges; None for others, whose items are no keys."""
+        if self.kind != "ranges":
+            return None
+        return DEFAULT_BITS if self.bits is None else self.bits
 
     def windows_of(
         self, store: Store, *, clock: Callable[[], float]

@@ -27,15 +27,14 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from lazysketch.errors import (
     ArgumentValueError,
     ClosedError,
-    ItemError,
     LazySketchError,
     SourceError,
     StoreError,
 )
 from lazysketch.kafka.consumers import check_transient, checked_settings, is_incremental
 from lazysketch.service.background import Background
+from lazysketch.service.ingest.fitting import applied
 from lazysketch.service.ingest.messages import Part, parts_of, unreadable_part
-from lazysketch.service.ingest.misfits import that_fit
 from lazysketch.service.kafka_settings import consumer_settings
 
 if TYPE_CHECKING:
@@ -209,14 +208,9 @@ class FollowedTopics(Background):
             partition_source(self._name, one.topic, one.partition): one.offset + 1
             for one in messages
         }
-        levels = self._stream.settings.hierarchy
-        try:
-            is_new = self._apply(sequences, events)
-        except ItemError:  # nothing was applied; without levels no item is wrong here
-            if levels is None:
-                raise
-            events = that_fit(events, levels)
-            is_new = self._apply(sequences, events)
+        events, is_new = applied(
+            events, self._stream.settings, lambda fitting: self._apply(sequences, fitting)
+        )
         if not is_new:
             raise StoreError("store: expected the offsets of this consumer, got those of another")
         return events.judged

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from lazysketch.errors import ClosedError, ItemError, LazySketchError, StoreError
+from lazysketch.errors import ClosedError, LazySketchError, StoreError
 from lazysketch.service.ingest.bodies import (
     MOST_EVENTS,
     events_of,
@@ -23,7 +23,7 @@ from lazysketch.service.ingest.bodies import (
 )
 from lazysketch.service.ingest.envelopes import ARROW, LINES, Envelope
 from lazysketch.service.ingest.events import Events, Judged
-from lazysketch.service.ingest.misfits import that_fit
+from lazysketch.service.ingest.fitting import applied
 from lazysketch.service.ingest.refusals import RefusedRequestError
 
 if TYPE_CHECKING:
@@ -179,14 +179,9 @@ class Counting:
         """Count batches whose events are one; said to be repeated if any of them is."""
         sequences = {one.source: one.envelope.sequence for one in batches if one.envelope.source}
         new = self._new_sources(sequences)
-        levels = stream.settings.hierarchy
-        try:
-            is_new = self._apply(stream, sequences, events)
-        except ItemError:  # nothing was applied; without levels no item is wrong here
-            if levels is None:
-                raise
-            events = that_fit(events, levels)
-            is_new = self._apply(stream, sequences, events)
+        events, is_new = applied(
+            events, stream.settings, lambda fitting: self._apply(stream, sequences, fitting)
+        )
         if is_new:  # what was refused, or is repeated alone, adds no source
             self._sources += new
         return Counted(events.judged, repeated=not is_new)

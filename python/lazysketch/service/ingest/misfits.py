@@ -1,4 +1,4 @@
-"""Events whose items do not fit the levels of their stream: each is malformed alone."""
+"""Events whose items do not fit their stream, as its levels: each is malformed alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lazysketch.service.ingest.events import Events
     from lazysketch.sources.batch import RowBatch
 
-__all__ = ["rows_that_fit", "that_fit"]
+__all__ = ["events_of_fitting", "rows_that_fit", "that_fit"]
 
 
 def that_fit(events: Events, levels: Levels) -> Events:
@@ -28,13 +28,26 @@ def that_fit(events: Events, levels: Levels) -> Events:
         levels: the hierarchy of their stream.
     """
     fits = _fits(events.items, levels)
+    return events_of_fitting(events, fits, items=_kept(events.items, fits))
+
+
+def events_of_fitting(events: Events, fits: npt.NDArray[np.bool_], *, items: Any) -> Events:
+    """Return the events whose items fit; the others are malformed.
+
+    Args:
+        events: the events of a batch.
+        fits: which of their items fit.
+        items: the items of those that do.
+    """
+    if fits.all():
+        return dataclasses.replace(events, items=items)
     judged = events.judged
     lost = np.array([*judged.malformed, *judged.no_user, *judged.too_long], dtype=np.int64)
     places = np.delete(np.arange(judged.rows), lost)
     malformed = sorted([*judged.malformed, *places[~fits].tolist()])
     return dataclasses.replace(
         events,
-        items=_kept(events.items, fits),
+        items=items,
         weights=None if events.weights is None else np.asarray(events.weights)[fits],
         users=None if events.users is None else _kept(events.users, fits),
         judged=dataclasses.replace(judged, malformed=malformed),

@@ -56,7 +56,22 @@ const VALUES = {
   },
 };
 
-const KINDS = { distinct: DISTINCT, values: VALUES };
+const RANGES = {
+  subtitle: (facts) => `How many ${named(facts)} lay in any range so far.`,
+  figures({ total, confidence }) {
+    return [["Keys", countText(total?.estimate ?? 0), total ? `${intervalText(total)}, ${sure(confidence)}` : "nothing is published yet"]];
+  },
+  since: "since the stream began",
+  courses: ({ course }) => [{ item: "All keys", slot: 0, course }],
+  written: {},
+  holds: "each interval holds the true number",
+  relation: null,
+  links: [["ranges", "The parts of all keys as JSON"]],
+  spoken: ({ total }) => `About ${countText(total?.estimate)} keys.`,
+  card: ({ facts, total }) => ({ note: `Ranges of ${named(facts)} so far`, figure: countText(total?.estimate ?? 0), interval: total ? intervalText(total) : "" }),
+};
+
+const KINDS = { distinct: DISTINCT, values: VALUES, ranges: RANGES };
 
 /** Return what is said of a stream of one statistic; undefined for one of frequent items. */
 export const statisticOf = (facts) => KINDS[facts.kind];

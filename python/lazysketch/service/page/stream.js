@@ -5,6 +5,7 @@ import { become, byId, setText } from "./dom.js";
 import { showHistogram } from "./histogram.js";
 import { statisticOf } from "./kinds.js";
 import { addressOf, fetched, Live, now, oldSince } from "./live.js";
+import { Parts } from "./parts.js";
 import { hideLists, showBanners, showChanges, showData, showFigures, showNumbers, showPromise, showWindows, steps } from "./sections.js";
 import { countText, durationText, eventsText, instantText, isComplete, keyOf, leftText, visibleText, windowNodes } from "./text.js";
 import { TopList } from "./top_list.js";
@@ -93,6 +94,7 @@ export class StreamPage {
     const kind = statisticOf(facts);
     hideLists(Boolean(kind));
     showHistogram(overview.histogram);
+    this.showParts();
     if (kind) {
       this.showStatistic(kind, pace);
       return;
@@ -129,6 +131,14 @@ export class StreamPage {
     this.chart.show(windows, courses, { ...kind.written, isFixed: true });
     this.tell();
     this.speakNumber(kind);
+  }
+
+  /** Show the parts of all keys of a stream of ranges. */
+  showParts() {
+    byId("parts-panel").hidden = !this.overview.parts;
+    if (!this.overview.parts) return;
+    this.parts ??= new Parts(this.name);
+    this.parts.show(this.overview);
   }
 
   choose(items) {

@@ -68,7 +68,17 @@ class _PublicCounts(Collector):
             "Published quantile of all values so far, with the ends of its interval",
             labels=["stream", "quantile", "bound"],
         )
-        of_totals = {"items": totals, "distinct": distinct, "values": values}
+        keys = GaugeMetricFamily(
+            "lazysketch_public_keys",
+            "Published number of keys so far, with the ends of its interval",
+            labels=["stream", "bound"],
+        )
+        ranges = GaugeMetricFamily(
+            "lazysketch_public_range",
+            "Published number of keys so far in a part of all keys, with the ends of its interval",
+            labels=["stream", "range", "bound"],
+        )
+        of_totals = {"items": totals, "distinct": distinct, "values": values, "ranges": keys}
         for name, answers in self._shown.items():
             overview = json.loads(answers.overview().body)
             kind, total = overview["facts"]["kind"], overview["total"]
@@ -79,9 +89,11 @@ class _PublicCounts(Collector):
                     of_totals[kind].add_metric([name, bound], total[bound] or 0.0)
             for row in overview.get("quantiles", ()):
                 _add_bounds(quantiles, [name, f"{row['share']:g}"], (row["course"] or [{}])[-1])
+            for row in overview.get("parts", ()):
+                _add_bounds(ranges, [name, row["range"]], row)
             for label, row in _labelled(overview.get("items", ())[:_MOST_NAMES]).items():
                 _add_bounds(counts, [name, label], row)
-        return [counts, totals, distinct, values, quantiles, instants, ended]
+        return [counts, totals, distinct, values, quantiles, keys, ranges, instants, ended]
 
 
 def _add_bounds(gauges: GaugeMetricFamily, labels: list[str], row: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch.service.reading.distinct_view import DistinctView
+from lazysketch.service.reading.ranges_view import RangesView
 from lazysketch.service.reading.values_view import ValuesView
 from lazysketch.service.reading.views import PublicationView
 
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["View", "view_of"]
 
-View: TypeAlias = PublicationView | DistinctView | ValuesView
+View: TypeAlias = PublicationView | DistinctView | ValuesView | RangesView
 _VIEWS: Final[dict[str, type[View]]] = {
     "items": PublicationView,
     "distinct": DistinctView,
     "values": ValuesView,
+    "ranges": RangesView,
 }
 
 

@@ -11,6 +11,7 @@ from lazysketch.service.reading.statistic_queries import (
     FEWEST_ROWS,
     MOST_ASKED,
     MOST_ROWS,
+    RANGE,
     SHARE,
     VALUE,
 )
@@ -111,6 +112,15 @@ _HISTOGRAM: Final = _list(
         **_COUNT["properties"],
     )
 )
+_PARTS: Final = _list(_object(range={"type": "string"}, **_COUNT["properties"]))
+_OVERVIEW_OF_RANGES: Final = _object(
+    facts=_FACTS,
+    confidence={"type": "number"},
+    total=_COUNT_OR_NULL,
+    course=_COURSE,
+    bits={"type": ["integer", "null"]},
+    parts=_PARTS,
+)
 _OVERVIEW_OF_VALUES: Final = _object(
     facts=_FACTS,
     confidence={"type": "number"},
@@ -119,7 +129,7 @@ _OVERVIEW_OF_VALUES: Final = _object(
     histogram=_HISTOGRAM,
 )
 _OVERVIEW: Final[Schema] = {
-    "anyOf": [_OVERVIEW_OF_ITEMS, _OVERVIEW_OF_DISTINCT, _OVERVIEW_OF_VALUES]
+    "anyOf": [_OVERVIEW_OF_ITEMS, _OVERVIEW_OF_DISTINCT, _OVERVIEW_OF_VALUES, _OVERVIEW_OF_RANGES]
 }
 _DISTINCT: Final = _object(**_PLACE, windows=_list(_WINDOW), total=_COUNT_OR_NULL, course=_COURSE)
 _OF_VALUES: Final[Schema] = {**_PLACE, "windows": _list(_WINDOW)}
@@ -226,8 +236,9 @@ def _several(name: str, one: str, text: str, *, required: bool = False) -> Schem
     return {**_parameter(name, {"type": "string", "pattern": pattern}, text), "required": required}
 
 
-def _values(stream: Schema) -> dict[str, Schema]:
-    """Return the addresses of streams of values."""
+def _statistics(stream: Schema) -> dict[str, Schema]:
+    """Return the addresses of streams of values, and of ranges."""
+    ranges = _several("range", RANGE, "Networks, or two keys with a hyphen, between commas")
     shares = _several("q", SHARE, "Shares between commas, each above 0; 0.5 is the median")
     below = _several("below", VALUE, "Numbers between commas", required=True)
     rows = _parameter(
@@ -248,6 +259,12 @@ def _values(stream: Schema) -> dict[str, Schema]:
             "Numbers of values so far by range; null is an open end",
             _object(**_OF_VALUES, total=_COUNT_OR_NULL, rows=_HISTOGRAM),
             [stream, rows],
+        ),
+        "ranges": _get(
+            "ranges",
+            "Numbers of keys so far by range; by default in sixteen equal parts of all keys",
+            _object(**_OF_VALUES, total=_COUNT_OR_NULL, ranges=_PARTS),
+            [stream, ranges],
         ),
         "cdf": _get(
             "cdf",
@@ -328,7 +345,7 @@ def description() -> Schema:
                 _DISTINCT,
                 stream,
             ),
-            **{f"{root}/{name}": one for name, one in _values(_STREAM).items()},
+            **{f"{root}/{name}": one for name, one in _statistics(_STREAM).items()},
             f"{root}/release": _get(
                 "release",
                 "One table of the last windows",

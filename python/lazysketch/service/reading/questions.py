@@ -13,8 +13,9 @@ from lazysketch.service.reading.queries import (
     against_of,
     refuse_others,
 )
+from lazysketch.service.reading.ranges_view import RangesView
 from lazysketch.service.reading.reading_state import Reading, computed, error_of
-from lazysketch.service.reading.statistic_queries import rows_of, shares_of, values_of
+from lazysketch.service.reading.statistic_queries import ranges_of, rows_of, shares_of, values_of
 from lazysketch.service.reading.values_view import ValuesView
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ async def _cdf(state: Reading, request: Request) -> Response:
     return await computed(state, request, ("cdf", values), lambda: view.cdf(values))
 
 
+async def _ranges(state: Reading, request: Request) -> Response:
+    view = state.of_kind(request, RangesView, "ranges")
+    asked = ranges_of(request.query_params)
+    return await computed(state, request, ("ranges", asked), lambda: view.ranges(asked))
+
+
 QUESTIONS: Final[tuple[tuple[str, Question], ...]] = (
     ("top", _top),
     ("hierarchy", _hierarchy),
@@ -115,5 +122,6 @@ QUESTIONS: Final[tuple[tuple[str, Question], ...]] = (
     ("quantiles", _quantiles),
     ("histogram", _histogram),
     ("cdf", _cdf),
+    ("ranges", _ranges),
 )
 """The questions by the last part of their address."""

@@ -21,8 +21,10 @@ __all__ = [
     "FEWEST_ROWS",
     "MOST_ASKED",
     "MOST_ROWS",
+    "RANGE",
     "SHARE",
     "VALUE",
+    "ranges_of",
     "rows_of",
     "shares_of",
     "values_of",
@@ -30,10 +32,12 @@ __all__ = [
 
 SHARE: Final = r"0\.[0-9]{1,6}"
 VALUE: Final = r"-?[0-9]{1,15}(\.[0-9]{1,9})?(e-?[0-9]{1,2})?"
+RANGE: Final = r"([0-9]{1,20}-[0-9]{1,20}|[0-9]{1,3}(\.[0-9]{1,3}){3}(/[0-9]{1,2})?)"
 MOST_ASKED: Final = 20
 FEWEST_ROWS: Final = 3
 MOST_ROWS: Final = 500
 _SHARE: Final = re.compile(SHARE, re.ASCII)
+_RANGE: Final = re.compile(RANGE, re.ASCII)
 _VALUE: Final = re.compile(VALUE, re.ASCII)
 
 
@@ -77,6 +81,26 @@ def values_of(given: QueryParams) -> tuple[float, ...]:
             f"below: expected 1 to {MOST_ASKED} numbers such as 0.25,10, got others"
         )
     return tuple(values)
+
+
+def ranges_of(given: QueryParams) -> tuple[str, ...]:
+    """Return the ranges that are asked for, as they are written; none for equal parts of all keys.
+
+    Args:
+        given: the parameters.
+
+    Raises:
+        ArgumentValueError: a parameter that does not exist, or others than ranges.
+    """
+    refuse_others(given, ("range",))
+    texts = _listed(given, "range")
+    if texts is None:
+        return ()
+    if not all(map(_RANGE.fullmatch, texts)):
+        raise ArgumentValueError(
+            f"range: expected 1 to {MOST_ASKED} of them such as 10.0.0.0/8 or 0-1024, got others"
+        )
+    return tuple(texts)
 
 
 def rows_of(given: QueryParams) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from lazysketch.releases.any_release import any_release
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.service.reading.views import described
 from lazysketch.service.windows_view import (
     CONFIDENCE,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StatisticView", "count_of"]
 
-Released = TypeVar("Released", DistinctRelease, DistributionRelease)
+Released = TypeVar("Released", DistinctRelease, DistributionRelease, RangesRelease)
 
 
 class StatisticView(ABC, Generic[Released]):

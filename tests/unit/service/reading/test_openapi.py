@@ -19,11 +19,13 @@ from tests.unit.service.reading.test_application import shown
 from lazysketch.service.reading.application import reading_application
 
 LISTED, FOUND, LEVELS, DISTINCT, VALUES = "pages", "found", "networks", "visitors", "seconds"
-STREAMS = LISTED, FOUND, LEVELS, DISTINCT, VALUES
+RANGES = "clients"
+STREAMS = LISTED, FOUND, LEVELS, DISTINCT, VALUES, RANGES
 # Which stream has an answer, where most have none.
 ANSWERS = {
     "hierarchy": LEVELS,
     "distinct": DISTINCT,
+    "ranges": RANGES,
     **dict.fromkeys(("quantiles", "histogram", "cdf"), VALUES),
 }
 NEWEST = int(START) // 60 + 1  # number of the last window that ended
@@ -39,6 +41,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         LEVELS: ["10.0.0.1", "10.0.1.9"] * 200,
         DISTINCT: list(range(100)),
         VALUES: list(range(100)),
+        RANGES: list(range(100)),
     }
     host = service.host(
         stream_of(domain=("/", "/docs", 7)),
@@ -46,6 +49,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         stream_of(name=LEVELS, levels="ipv4", epsilon=8.0, delta=1e-3),
         stream_of(name=DISTINCT, kind="distinct", share=0.01, width=None),
         stream_of(name=VALUES, kind="values", low=0, high=90, bins=32, width=None),
+        stream_of(name=RANGES, kind="ranges"),
     )
     for _ in range(15):
         for name, items in events.items():
