@@ -381,7 +381,7 @@ BUGS_OF_ACCOUNTING: Final = (
         "test_the_calibrated_pair_is_that_of_the_bound",
         patch=edited(
             f"{_SPEC}:TableSpec._calibrated",
-            ("_per_cell,\n        depth=self.depth", "_per_cell,\n        depth=64"),
+            ("_per_cell,\n        depth=self._sharing_rows", "_per_cell,\n        depth=64"),
         ),
     ),
     PlantedBug(

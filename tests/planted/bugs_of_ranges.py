@@ -9,6 +9,7 @@ from tests.planted.planted_bug import PlantedBug
 
 __all__ = ["BUGS_OF_RANGES", "BUGS_OF_RANGES_IN_THE_CORE"]
 
+_ALL: Final = "return depth - 1"
 _RANGES: Final = "lazysketch.specification.ranges"
 _KEYS: Final = "lazysketch.estimation.key_ranges:KeyRanges"
 _NOISE: Final = "tests/unit/privacy/test_ranges_noise.py::"
@@ -20,6 +21,12 @@ BUGS_OF_RANGES_IN_THE_CORE: Final = (
         name="halves-of-a-node-with-one-sign",
         subject="sensitivity",
         claim="Both halves of a node add to its cell, so that the cell is no coefficient.",
+        caught_by="ranges releases_are_coefficients_and_noise",
+    ),
+    PlantedBug(
+        name="nodes-in-the-cells-of-others",
+        subject="sensitivity",
+        claim="Packed depths share cells, so that one key adds to one of them more than once.",
         caught_by="ranges releases_are_coefficients_and_noise",
     ),
     PlantedBug(
@@ -49,14 +56,38 @@ BUGS_OF_RANGES: Final = (
         + "test_no_event_moves_the_queries_further_than_calibrated[substitution-haar]",
         patch=edited(
             f"{_RANGES}:exact_coefficients",
-            ("return min(depth, width.bit_length()) - 1", "return depth - 1"),
+            ("return sum(2 << row <= (row + 1) * width for row in range(1, depth))", _ALL),
         ),
+    ),
+    PlantedBug(
+        name="sensitivity-of-unpacked-rows",
+        subject="sensitivity",
+        claim="A depth has cells of its own only where its nodes fit one row.",
+        caught_by=_NOISE + "test_the_sensitivity_over_sizes",
+        patch=edited(
+            f"{_RANGES}:exact_coefficients",
+            ("2 << row <= (row + 1) * width", "1 << row <= width"),
+        ),
+    ),
+    PlantedBug(
+        name="depths-of-ranges-as-equal-rows",
+        subject="sensitivity",
+        claim="Depths that change by 4 and by 2 share the sensitivity of a substitution equally.",
+        caught_by=_NOISE + "test_depths_that_share_unequally_count_as_fewer_rows",
+        patch=edited(f"{_RANGES}:sharing_rows", ('kind != "ranges" or', "kind or")),
+    ),
+    PlantedBug(
+        name="packed-nodes-read-from-others",
+        subject="estimates",
+        claim="The coefficient of a packed node is read from the cell of another depth.",
+        caught_by=_ANSWERS + "test_every_range_is_exact_without_noise[7]",
+        patch=edited(f"{_RANGES}:packed_cell", ("(1 << row) + node", "node")),
     ),
     PlantedBug(
         name="sign-of-the-half-as-that-of-the-node",
         subject="estimates",
         claim="The sign with which a key counts is taken for that of its node.",
-        caught_by=_ANSWERS + "test_every_range_is_exact_without_noise",
+        caught_by=_ANSWERS + "test_every_range_is_exact_without_noise[7]",
         patch=edited(
             f"{_KEYS}._below",
             ("if bool(flipped[row]) != is_right else", "if bool(flipped[row]) else"),
@@ -69,7 +100,7 @@ BUGS_OF_RANGES: Final = (
         caught_by=_COVERAGE + "test_intervals_of_ranges_cover[heavy-range]",
         patch=edited(
             f"{_KEYS}._collides",
-            ("return cell[0] > exact_coefficients(*self.table.shape)", "return False"),
+            ("return cell[0] > self._exact", "return False"),
         ),
     ),
 )

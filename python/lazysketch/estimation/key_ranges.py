@@ -1,10 +1,10 @@
 """Counts of ranges of keys from released halves and Haar coefficients.
 
-The number of keys below a key is a sum of at most one cell per row: in each row the coefficient of
-the node on the way to the key, times a factor of at most 1/2, and the counts of the halves. A range
-is a difference of two such sums. So the noise of a range grows with the number of rows, and not
-with the size of the range. Cells of rows with collisions are unbiased: the other cells of the row
-are a sample of what collides.
+The number of keys below a key is a sum of at most one cell per bit: of each depth the coefficient
+of the node on the way to the key, times a factor of at most 1/2, and the counts of the halves. A
+range is a difference of two such sums. So the noise of a range grows with the number of bits, and
+not with the size of the range. Cells of rows with collisions are unbiased: the other cells of the
+row are a sample of what collides.
 
 Sources: docs/theory.md, Theorem 26; X. Xiao, G. Wang and J. Gehrke, "Differential privacy via
 wavelet transforms", 2011; A. C. Gilbert and others, "Surfing wavelets on streams", 2001.
@@ -16,6 +16,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from lazysketch.estimation.symmetric_sums import (
     SymmetricError,
     half_width_of_sum,
 )
-from lazysketch.specification.ranges import exact_coefficients
+from lazysketch.specification.ranges import exact_coefficients, packed_cell
 
 __all__ = ["KeyRanges"]
 
@@ -39,7 +40,8 @@ class KeyRanges:
 
     Args:
         table: released, int64 of shape (bits, width).
-        locate: returns the columns of a key, one per row, and where its sign is -1.
+        locate: returns the columns of a key, one per depth, and where its sign is -1; those of
+            packed depths follow from the key.
         noise_variance: of a cell, in squared counts.
         most: no count is larger; infinite if unknown.
     """
@@ -54,6 +56,10 @@ class KeyRanges:
     def bits(self) -> int:
         """Bits of a key."""
         return len(self.table)
+
+    @cached_property
+    def _exact(self) -> int:
+        return exact_coefficients(*self.table.shape)
 
     def between(self, low: int, high: int, *, miss: float) -> tuple[float, float, float]:
         """Return the number of keys from ``low`` up to below ``high``: estimate and both ends.
@@ -112,7 +118,7 @@ class KeyRanges:
             is_right = bool(key >> (self.bits - 1 - row) & 1)
             left = halves[0]
             if row > 0:
-                cell = float(self.table[row, int(columns[row])])
+                cell = float(self.table[self._cell(row, key, columns)])
                 coefficient = -cell if bool(flipped[row]) != is_right else cell
                 left = min(max(0.5 * (node + coefficient), 0.0), node)
             if is_right:
@@ -139,8 +145,14 @@ class KeyRanges:
             # A sign of -1 in the right half is that of the half: the coefficient has the other.
             sign = -1.0 if bool(flipped[row]) != is_right else 1.0
             factor = 0.5 * (1.0 - inside if is_right else inside)
-            found.append(((row, int(columns[row])), sign * factor))
+            found.append((self._cell(row, key, columns), sign * factor))
         return found
+
+    def _cell(self, row: int, key: int, columns: npt.NDArray[np.uint32]) -> Cell:
+        """Return the cell of the node of depth ``row`` on the way to a key."""
+        if row <= self._exact:
+            return packed_cell(row, key >> (self.bits - row), self.table.shape[1])
+        return row, int(columns[row])
 
     def _half_width(self, factors: dict[Cell, float], miss: float) -> float:
         errors = [
@@ -152,7 +164,8 @@ class KeyRanges:
         return half_width_of_sum(errors, normal_variance=noise, miss=miss)
 
     def _collides(self, cell: Cell) -> bool:
-        return cell[0] > exact_coefficients(*self.table.shape)
+        # Packed nodes fill no row beyond the depth of the last of them.
+        return cell[0] > self._exact
 
     def _others(self, cell: Cell) -> SymmetricError:
         """Return what may be in a cell beside its own node: what is in the other cells."""

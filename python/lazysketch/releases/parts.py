@@ -22,7 +22,7 @@ from lazysketch.privacy.relations import square_root_up, table_sensitivity2
 from lazysketch.releases.run_promise import RunPromise
 from lazysketch.specification.distinct import stated_bound, stated_weight
 from lazysketch.specification.mechanisms import Mechanism
-from lazysketch.specification.ranges import ranges_sensitivity2
+from lazysketch.specification.ranges import ranges_sensitivity2, sharing_rows
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH
 from lazysketch.specification.value_tree import ValueTree
@@ -225,7 +225,9 @@ def _privacy_of(
         l2_sensitivity=l2_sensitivity,
         max_weight=stated_weight(kind, noise["max_weight"]),
         max_events_per_user=noise["max_events_per_user"],
-        depth=release.depth,
+        depth=sharing_rows(
+            kind, depth=release.depth, width=release.width, relation=noise["relation"]
+        ),
         person_bound=stated_bound(kind, bound),
         private=not reasons,
         not_private_because=reasons,

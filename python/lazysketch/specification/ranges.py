@@ -12,34 +12,57 @@ from lazysketch.specification.required_fields import check_required
 from lazysketch.specification.schedules import Batch, Punctual, Single
 
 if TYPE_CHECKING:
-    from lazysketch.privacy.relations import Relation
+    from lazysketch.privacy.relations import CountKind, Relation
     from lazysketch.specification.table_spec import TableSpec
 
 __all__ = [
     "changed_cells_of_ranges",
     "check_ranges",
     "exact_coefficients",
+    "packed_cell",
     "ranges_sensitivity2",
+    "sharing_rows",
 ]
 
 _FEWEST_COLUMNS: Final = 2  # the halves of the domain
 
 
 def exact_coefficients(depth: int, width: int) -> int:
-    """Return how many rows above row 0 have a column for each of their nodes.
+    """Return how many depths below the halves of the domain have a cell for each of their nodes.
+
+    The first r + 1 depths have 2^(r + 1) cells, packed into the first rows; as many depths are
+    packed as fit into that many rows.
 
     Args:
-        depth: bits of the keys, one row each.
+        depth: bits of the keys, one depth each.
         width: columns.
 
     Returns:
-        0 to ``depth - 1``: row r has 2^r nodes.
+        0 to ``depth - 1``: depth r has 2^r nodes.
 
     Example:
         >>> exact_coefficients(32, 4096)
-        12
+        15
     """
-    return min(depth, width.bit_length()) - 1
+    return sum(2 << row <= (row + 1) * width for row in range(1, depth))
+
+
+def packed_cell(row: int, node: int, width: int) -> tuple[int, int]:
+    """Return row and column of a node of a depth whose nodes have cells of their own.
+
+    Args:
+        row: the depth, 1 or more.
+        node: its number, 0 to 2^row - 1.
+        width: columns.
+
+    Returns:
+        The place 2^row + node of the rows, read one after the other; 0 and 1 are the halves.
+
+    Example:
+        >>> packed_cell(1, 0, 4096), packed_cell(12, 5, 4096)
+        ((0, 2), (1, 5))
+    """
+    return divmod((1 << row) + node, width)
 
 
 def ranges_sensitivity2(depth: int, width: int, relation: Relation) -> int:
@@ -59,12 +82,38 @@ def ranges_sensitivity2(depth: int, width: int, relation: Relation) -> int:
 
     Example:
         >>> ranges_sensitivity2(32, 4096, "substitution"), ranges_sensitivity2(32, 4096, "zero-out")
-        (102, 32)
+        (96, 32)
     """
     if relation == "zero-out":
         return depth
     exact = exact_coefficients(depth, width)
     return 2 * (exact + 1) + 4 * (depth - 1 - exact)
+
+
+def sharing_rows(kind: CountKind, *, depth: int, width: int, relation: Relation) -> int:
+    """Return the rows of a table that share its sensitivity equally, as Theorem 15 counts them.
+
+    The depths of ranges share that of a substitution unequally: of a square of M none has more than
+    4, and the theorem holds as if M / 6 rows shared it.
+
+    Args:
+        kind: of the table.
+        depth: rows; for ranges the bits of a key.
+        width: columns.
+        relation: ``"substitution"`` or ``"zero-out"``.
+
+    Returns:
+        1 to ``depth``.
+
+    Source: docs/theory.md, Theorem 26.
+
+    Example:
+        >>> sharing_rows("ranges", depth=32, width=4096, relation="substitution")
+        16
+    """
+    if kind != "ranges" or relation == "zero-out":
+        return depth
+    return max(1, ranges_sensitivity2(depth, width, relation) // 6)
 
 
 def changed_cells_of_ranges(depth: int, relation: Relation) -> int:
@@ -75,7 +124,7 @@ def changed_cells_of_ranges(depth: int, relation: Relation) -> int:
         relation: ``"substitution"`` or ``"zero-out"``.
 
     Returns:
-        One cell per row, two under substitution.
+        One cell per bit, two under substitution.
     """
     return depth if relation == "zero-out" else 2 * depth
 

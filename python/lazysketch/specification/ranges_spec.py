@@ -12,9 +12,10 @@ from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.sizing import LARGEST_WIDTH
 from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["RangesOptions", "ranges_spec"]
+__all__ = ["DEFAULT_BITS", "DEFAULT_WIDTH", "RangesOptions", "ranges_spec"]
 
-_WIDTH: Final = 4096
+DEFAULT_BITS: Final = 32
+DEFAULT_WIDTH: Final = 4096
 _MOST_BITS: Final = 64
 
 
@@ -32,8 +33,8 @@ class RangesOptions(_Required, total=False):
             default.
         bits: bits of a key, 1 to 64; keys are integers from 0 to 2^bits - 1. Fewer bits need less
             noise.
-        width: columns, 2 to 2^24; memory is ``bits * width`` cells. Nodes of the tree down to depth
-            log2(width) have no collisions.
+        width: columns, 2 to 2^24; memory is ``bits * width`` cells. Where the nodes of the first n
+            depths of the tree are no more than n * width, they have no collisions.
         relation: ``"substitution"`` or ``"zero-out"``, with less noise.
         horizon: number of steps, or None for any number; with a horizon there is less noise.
         schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
@@ -58,8 +59,8 @@ def ranges_spec(
     *,
     epsilon: float,
     delta: float,
-    bits: int = 32,
-    width: int = _WIDTH,
+    bits: int = DEFAULT_BITS,
+    width: int = DEFAULT_WIDTH,
     relation: Relation = "substitution",
     horizon: int | None = None,
     schedule: Schedule | None = None,

@@ -44,6 +44,7 @@ from lazysketch.specification.ranges import (
     changed_cells_of_ranges,
     check_ranges,
     ranges_sensitivity2,
+    sharing_rows,
 )
 from lazysketch.specification.schedules import (
     Batch,
@@ -266,7 +267,7 @@ class TableSpec:
             draws=self.depth * self.width * mechanism.draws,
             max_weight=self.max_weight,
             max_events_per_user=self._events_per_cell,
-            depth=self.depth,
+            depth=self._sharing_rows,
             people=0 if self.person_bound is None else self.person_bound.people,
         )
 
@@ -303,6 +304,10 @@ class TableSpec:
         """The bound, with no more cells than a row has."""
         bound = self.person_bound
         return bound and replace(bound, cells=min(bound.cells, self.width))
+
+    @property
+    def _sharing_rows(self) -> int:
+        return sharing_rows(self.kind, depth=self.depth, width=self.width, relation=self.relation)
 
     @property
     def _events_per_cell(self) -> int:
@@ -342,7 +347,7 @@ class TableSpec:
             l2_sensitivity=self.noise.l2_sensitivity,
             max_weight=stated_weight(self.kind, self.max_weight),
             max_events_per_user=self.max_events_per_user,
-            depth=self.depth,
+            depth=self._sharing_rows,
             person_bound=stated_bound(self.kind, self.person_bound),
             private=not reasons,
             not_private_because=reasons,

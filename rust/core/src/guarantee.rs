@@ -8,7 +8,7 @@
 use crate::mechanism::value_tree::ValueTree;
 use crate::mechanism::{MOVE_FACTOR, Mechanism, MechanismKind};
 use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
-use crate::table::range_rows::exact_coefficients;
+use crate::table::range_rows::{lattices, replaced2};
 
 /// Flags that say why something is NOT PRIVATE; empty for a private sketch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,7 +107,11 @@ fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
     let scale = spec.max_weight as f64 * people_or_events(spec, events);
     let sensitivity2 = table_sensitivity2(shape, spec) * mechanism.sensitivity2();
     let multiplier = spec.sigma / (sensitivity2.sqrt() * scale);
-    let rows = f64::from(shape.depth);
+    let rows = match (shape.kind, spec.relation) {
+        // Their depths share the square unequally, so they count as fewer.
+        (TableKind::Ranges, Relation::Substitution) => lattices(table_changes(shape, spec)) as f64,
+        _ => f64::from(shape.depth),
+    };
     let fixed = planted!("own-check-for-fixed-events");
     let served = (2..=40).any(|step| {
         let smoothing = if fixed { 0.0 } else { f64::from(step) / 40.0 };
@@ -183,11 +187,7 @@ fn table_changes(shape: &Shape, spec: &NoiseSpec) -> u64 {
         (TableKind::Counters, Relation::ZeroOut) => u64::from(spec.max_changes).max(1),
         (TableKind::Counters, Relation::Substitution) => u64::from(spec.max_changes).max(2),
         (_, Relation::ZeroOut) => depth,
-        (TableKind::Ranges, Relation::Substitution) => {
-            let exact = u64::from(exact_coefficients(shape.depth, shape.width));
-            let hashed = planted!("ranges-with-unsigned-halves", 2, 4);
-            2 * (exact + 1) + hashed * (depth - 1 - exact)
-        }
+        (TableKind::Ranges, Relation::Substitution) => replaced2(shape.depth, shape.width),
         (TableKind::CountSketch, Relation::Substitution) => 4 * depth,
         (_, Relation::Substitution) => 2 * depth,
     }

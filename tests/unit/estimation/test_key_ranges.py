@@ -15,25 +15,31 @@ from lazysketch.estimation.symmetric_sums import SampledErrors, half_width_of_su
 BITS = 5
 
 
+def places(key: int, bits: int = BITS) -> list[int]:
+    """Return the places of a key where all depths are packed: halves, then depth by depth."""
+    halves = [key >> (bits - 1 - row) for row in range(bits)]
+    return [halves[0], *(2**row + (halves[row] >> 1) for row in range(1, bits))]
+
+
 def located(key: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
-    """Return the cells of a key where every node has a column."""
+    """Return the signs of a key; columns, which packed depths do not use, are far outside."""
     halves = [key >> (BITS - 1 - row) for row in range(BITS)]
-    columns = [halves[0], *(half >> 1 for half in halves[1:])]
     flipped = [False, *(bool(half & 1) for half in halves[1:])]
-    return np.array(columns, dtype=np.uint32), np.array(flipped)
+    return np.full(BITS, 2**31, dtype=np.uint32), np.array(flipped)
 
 
 def exact(keys: npt.NDArray[np.int64], width: int = 16) -> KeyRanges:
     table = np.zeros((BITS, width), dtype=np.int64)
     for key in keys.tolist():
-        columns, flipped = located(key)
-        np.add.at(table, (np.arange(BITS), columns), 1 - 2 * flipped.astype(np.int64))
+        signs = 1 - 2 * located(key)[1].astype(np.int64)
+        np.add.at(table.reshape(-1), places(key), signs)
     return KeyRanges(table=table, locate=located, noise_variance=1.0)
 
 
-def test_every_range_is_exact_without_noise() -> None:
+@pytest.mark.parametrize("width", [7, 8, 16])
+def test_every_range_is_exact_without_noise(width: int) -> None:
     keys = np.random.default_rng(3).integers(0, 1 << BITS, 200)
-    counts = exact(keys)
+    counts = exact(keys, width)
     for low, high in itertools.combinations_with_replacement(range((1 << BITS) + 1), 2):
         true = int(((keys >= low) & (keys < high)).sum())
         assert counts.between(low, high, miss=0.05)[0] == pytest.approx(true, abs=1e-9)

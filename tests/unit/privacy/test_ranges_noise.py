@@ -6,6 +6,7 @@ Rows over time are read as constants; the table is computed here by definition.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +17,7 @@ import lazysketch as ls
 from lazysketch.audit.strategy import strategy
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.mechanisms import MechanismName
-from lazysketch.specification.ranges import ranges_sensitivity2
+from lazysketch.specification.ranges import ranges_sensitivity2, sharing_rows
 
 Integers = npt.NDArray[np.int64]
 BITS, WIDTH, STEPS, EMPTY = 3, 2, 4, -1
@@ -77,12 +78,51 @@ def test_no_event_moves_the_queries_further_than_calibrated(
 
 
 def test_the_sensitivity_over_sizes() -> None:
-    """Two per row with a column for each node, four for each other one, or one per row."""
-    for bits, width in [(1, 2), (8, 2), (8, 256), (16, 1_000), (32, 4_096), (64, 65_536)]:
-        exact = sum(2**row <= width for row in range(1, bits))
+    """Two per depth with a cell for each node, four for each other one, or one per depth.
+
+    The first depths are packed: as many as have no more cells than so many rows.
+    """
+    for bits, width, depths in [
+        (1, 2, 1),
+        (8, 2, 2),
+        (8, 4, 4),
+        (8, 256, 8),
+        (16, 1_000, 13),
+        (32, 4_096, 16),
+        (64, 65_536, 20),
+    ]:
+        cells = [2, *(2**row for row in range(1, bits))]
+        assert sum(cells[:depths]) <= depths * width
+        assert depths == bits or sum(cells[: depths + 1]) > (depths + 1) * width
         assert ranges_sensitivity2(bits, width, "zero-out") == bits
-        expected = 2 + 2 * exact + 4 * (bits - 1 - exact)
+        expected = 2 * depths + 4 * (bits - depths)
         assert ranges_sensitivity2(bits, width, "substitution") == expected
+
+
+def test_depths_that_share_unequally_count_as_fewer_rows() -> None:
+    """Theorem 15 for depths of at most 4 each: its factor is at most that of equal rows of 6.
+
+    The logarithm of the factor of a depth with the share s of a row is at most s times that of the
+    row, for both theta sums and every smoothing, if s <= 2/3. One row covers everything.
+    """
+
+    def theta(variance: float) -> float:
+        return 2.0 * math.fsum(math.exp(-2.0 * math.pi**2 * variance * j * j) for j in range(1, 9))
+
+    for smoothing in np.arange(0.05, 4.0, 0.005).tolist():
+        above, below = math.log1p(theta(smoothing)), -math.log1p(-theta(smoothing))
+        for share in np.linspace(0.01, 2 / 3, 40).tolist():
+            part = smoothing / share
+            assert math.log1p(theta(part)) <= share * above
+            assert -math.log1p(-theta(part)) <= share * below
+    for bits, width in itertools.product(range(1, 65), [2, 3, 16, 4_096, 2**20]):
+        options = {"depth": bits, "width": width}
+        assert sharing_rows("ranges", relation="zero-out", **options) == bits
+        assert sharing_rows("count-sketch", relation="substitution", **options) == bits
+        rows = sharing_rows("ranges", relation="substitution", **options)
+        square = ranges_sensitivity2(bits, width, "substitution")
+        assert rows == 1 or square / rows >= 6
+        assert rows >= square / 12
 
 
 @pytest.mark.parametrize(

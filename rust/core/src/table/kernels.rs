@@ -23,6 +23,13 @@ pub(crate) trait Locate: Sync {
     /// The column, and the sign: all ones for -1, zero for +1.
     fn locate(&self, row: usize, item: u64) -> (usize, i64);
 
+    /// The cell, column * depth + row, and the sign.
+    #[inline]
+    fn cell(&self, row: usize, depth: usize, item: u64) -> (usize, i64) {
+        let (column, negative) = self.locate(row, item);
+        (column * depth + row, negative)
+    }
+
     /// Writes the places of items in a row to `out`: column * depth + row; with signs, twice that,
     /// plus 1 for a sign of -1.
     fn places(&self, row: usize, depth: usize, items: &[u64], out: &mut [u32]);
@@ -360,8 +367,8 @@ pub(crate) fn add_one<C: Counter>(
     weight: u64,
 ) {
     for row in 0..depth {
-        let (column, negative) = locate.locate(row, item);
-        cells[column * depth + row].add_signed(weight, negative);
+        let (cell, negative) = locate.cell(row, depth, item);
+        cells[cell].add_signed(weight, negative);
     }
 }
 
