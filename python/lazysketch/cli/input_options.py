@@ -21,6 +21,7 @@ __all__ = [
     "columns_input_options",
     "files_argument",
     "input_options",
+    "key_input_options",
     "number_input_options",
     "sample_options",
     "unweighted_input_options",
@@ -96,6 +97,13 @@ def number_input_options(command: Command) -> Command:
     return gathered(settings, "reading", *by_number)(command)
 
 
+def key_input_options(command: Command) -> Command:
+    """Add the options of inputs whose items are keys; the command gets them as ``reading``."""
+    settings = functools.partial(InputSettings, items_type="")  # until the bits are known
+    by_key = (*_FORMAT, _BY_KEY, *_PARSING, *_CELLS, _STRICT, *_FOLLOWING)
+    return gathered(settings, "reading", *by_key)(command)
+
+
 _FORMAT: Final = (
     option_with_default(
         "--format",
@@ -111,6 +119,15 @@ _BY_NUMBER: Final = click.option(
     metavar="FIELD",
     help="Field with the number: a column, a key, a path of keys (request.time); in captures size. "
     "Text that is a number counts too.  [default: none; lines: the line]",
+)
+_BY_KEY: Final = click.option(
+    "--by",
+    "--field",
+    "field",
+    metavar="FIELD",
+    help="Field with the key, an integer or an address: a column, a key, a path of keys "
+    "(client.ip); in access logs host; in captures src, dst, sport, dport, size.  [default: host "
+    "or src; lines: the line]",
 )
 _BY: Final = (
     click.option(

@@ -1,4 +1,4 @@
-"""The options of one statistic of a stream: distinct items, or a distribution of values."""
+"""The options of one statistic: distinct items, a distribution of values, ranges of keys."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lazysketch import Bins, DistinctCount, Distribution
+from lazysketch import Bins, DistinctCount, Distribution, Ranges
 from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_with_default
 from lazysketch.cli.settings import GuaranteeSettings, waits_for_end
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.specification.distinct_spec import DEFAULT_BITS, DEFAULT_LEVELS, distinct_spec
 from lazysketch.specification.distribution_spec import distribution_spec
+from lazysketch.specification.ranges_spec import DEFAULT_BITS as KEY_BITS
+from lazysketch.specification.ranges_spec import DEFAULT_WIDTH, ranges_spec
 from lazysketch.specification.schedules import Punctual, Single
 from lazysketch.specification.value_tree import MOST_BINS
 
@@ -31,8 +33,10 @@ __all__ = [
     "BINS",
     "DistinctSettings",
     "DistributionSettings",
+    "RangesSettings",
     "distinct_options",
     "distribution_options",
+    "ranges_options",
     "shares_of",
 ]
 
@@ -168,6 +172,34 @@ class DistributionSettings(StatisticSettings):
         return Distribution.from_spec(self.spec)
 
 
+@dataclass(frozen=True, slots=True)
+class RangesSettings(StatisticSettings):
+    """The parameters of counts of ranges of keys."""
+
+    bits: int
+    width: int
+    max_events_per_user: int
+    hash_seed: int | None
+
+    @property
+    def spec(self) -> TableSpec:
+        """The checked description of the counts."""
+        return ranges_spec(
+            bits=self.bits,
+            width=self.width,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            max_events_per_user=self.max_events_per_user,
+            hash_seed=self.hash_seed,
+            schedule=self.schedule,
+        )
+
+    def create(self) -> Ranges:
+        """Return fresh counts."""
+        return Ranges.from_spec(self.spec)
+
+
 def _numbers(option: str, text: str) -> list[float]:
     """Return numbers between commas."""
     try:
@@ -207,6 +239,11 @@ def distinct_options(command: Command) -> Command:
 def distribution_options(command: Command) -> Command:
     """Add the options of a distribution of values; the command gets them as ``counting``."""
     return gathered(DistributionSettings, "counting", *BINS, *_DISTRIBUTION)(command)
+
+
+def ranges_options(command: Command) -> Command:
+    """Add the options of counts of ranges of keys; the command gets them as ``counting``."""
+    return gathered(RangesSettings, "counting", *_RANGES)(command)
 
 
 _horizon_option: Final = partial(
@@ -279,4 +316,25 @@ _DISTRIBUTION: Final = (
     *PRIVACY[:3],
     _horizon_option(),
     PRIVACY[3],
+)
+KEYS: Final = (
+    option_with_default(
+        "--bits",
+        type=click.IntRange(min=1, max=64),
+        default=KEY_BITS,
+        metavar="N",
+        help="Bits of a key: 32 for IPv4 addresses, 64 for the networks of IPv6 addresses, 16 for "
+        "ports. Fewer bits need less noise.",
+    ),
+    option_with_default(
+        "--width",
+        type=int,
+        default=DEFAULT_WIDTH,
+        help="Columns; a count has bits * width cells. More of them have fewer collisions.",
+    ),
+)
+_RANGES: Final = (
+    *_DISTRIBUTION,
+    *KEYS,
+    hash_seed_option("counts whose releases are merged share it"),
 )

@@ -16,6 +16,7 @@ SHORT_HELP: Final = {
     "estimate": "The counts of a public list.",
     "distinct": "The number of different items, or people.",
     "quantiles": "Quantiles or a histogram of a number.",
+    "ranges": "Counts of ranges of keys, such as networks of addresses.",
     "pipeline": "Several statistics of a stream, under one guarantee.",
     "query": "Estimates from a release.",
     "inspect": "The parameters of releases.",

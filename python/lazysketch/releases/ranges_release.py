@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentTypeError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.estimation.key_ranges import KeyRanges
+from lazysketch.releases.key_questions import range_of_network, range_of_question
 from lazysketch.releases.release_without_items import ReleaseWithoutItems
 from lazysketch.releases.rows import as_number
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RangeRow", "RangesRelease"]
 
-_IPV4_BITS: Final = 32
 _SHOWN_BITS: Final = 4  # the ranges that are shown unless others are asked for: these first bits
 
 
@@ -108,12 +107,14 @@ class RangesRelease(ReleaseWithoutItems):
         return Interval(estimate=estimate, low=least, high=most, confidence=level, at="now")
 
     def prefix(self, network: str, *, confidence: float = 0.95) -> Interval:
-        """Return the number of keys in a network of IPv4 addresses.
+        """Return the number of keys in a network of addresses.
 
         Guarantee: as :meth:`count_between`.
 
         Args:
-            network: such as ``"10.0.0.0/8"``; an address is a network of one.
+            network: such as ``"10.0.0.0/8"``, for keys of 32 bits; an address is a network of one.
+                For keys of 64 bits, the first halves of IPv6 addresses, such as
+                ``"2001:db8::/32"``, with at most 64 bits.
             confidence: above 0 and below 1.
 
         Returns:
@@ -121,12 +122,12 @@ class RangesRelease(ReleaseWithoutItems):
 
         Raises:
             ArgumentTypeError: not a str, or a confidence that is not a number.
-            ArgumentValueError: not a network, keys of other than 32 bits, or a confidence outside
-                its range.
+            ArgumentValueError: not a network of such addresses, keys of other than 32 or 64 bits,
+                or a confidence outside its range.
         """
         if not isinstance(network, str):
             raise ArgumentTypeError(f"network: expected a str, got {type(network).__name__}")
-        return self.count_between(*self._range_of(network), confidence=confidence)
+        return self.count_between(*range_of_network(network, self.bits), confidence=confidence)
 
     def total(self, *, confidence: float = 0.95) -> Interval:
         """Return the number of all keys.
@@ -171,25 +172,13 @@ class RangesRelease(ReleaseWithoutItems):
         first = checked_integer("low", low, least=0, most=end)
         return first, checked_integer("high", high, least=first, most=end)
 
-    def _range_of(self, network: str) -> tuple[int, int]:
-        if self.bits != _IPV4_BITS:
-            raise ArgumentValueError(f"network: expected keys of 32 bits, got {self.bits} bits")
-        try:
-            found = ipaddress.IPv4Network(network)
-        except ValueError:
-            raise ArgumentValueError(
-                "network: expected one such as '10.0.0.0/8', got another text"
-            ) from None
-        first = int(found.network_address)
-        return first, first + found.num_addresses
-
     def _rows(self, questions: Sequence[str], *, confidence: float) -> list[RangeRow]:
         shown = min(self.bits, _SHOWN_BITS)
         size = 1 << (self.bits - shown)
         parts = [f"{at * size}-{(at + 1) * size}" for at in range(1 << shown)]
         rows: list[RangeRow] = []
         for text in questions or parts:
-            found = self.count_between(*self._asked(text), confidence=confidence)
+            found = self.count_between(*range_of_question(text, self.bits), confidence=confidence)
             rows.append(
                 {
                     "range": text,
@@ -199,13 +188,6 @@ class RangesRelease(ReleaseWithoutItems):
                 }
             )
         return rows
-
-    def _asked(self, text: str) -> tuple[int, int]:
-        """Return the range of a question: a network, or two keys with a dash between them."""
-        low, dash, high = text.partition("-")
-        if dash and low.isdecimal() and high.isdecimal():
-            return int(low), int(high)
-        return self._range_of(text)
 
     def _merged(self, others: Sequence[ReleaseOfKind]) -> RangesRelease:
         return self.merge(*cast("Sequence[RangesRelease]", others))

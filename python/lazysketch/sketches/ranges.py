@@ -168,12 +168,14 @@ class Ranges(HeldTable):
         return self.release().count_between(low, high, confidence=confidence)
 
     def prefix(self, network: str, *, confidence: float = 0.95) -> Interval:
-        """Return the number of keys so far in a network of IPv4 addresses.
+        """Return the number of keys so far in a network of addresses.
 
         Guarantee: as :meth:`RangesRelease.prefix`; costs no privacy.
 
         Args:
-            network: such as ``"10.0.0.0/8"``; an address is a network of one.
+            network: such as ``"10.0.0.0/8"``, for keys of 32 bits; an address is a network of one.
+                For keys of 64 bits, the first halves of IPv6 addresses, such as
+                ``"2001:db8::/32"``, with at most 64 bits.
             confidence: above 0 and below 1.
 
         Returns:
@@ -181,8 +183,8 @@ class Ranges(HeldTable):
 
         Raises:
             ArgumentTypeError: not a str, or a confidence that is not a number.
-            ArgumentValueError: not a network, keys of other than 32 bits, or a confidence outside
-                its range.
+            ArgumentValueError: not a network of such addresses, keys of other than 32 or 64 bits,
+                or a confidence outside its range.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """

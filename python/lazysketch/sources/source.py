@@ -301,7 +301,7 @@ def open_source(
             the first of ``, tab ; |`` with which the header contains the field.
         item_type: "str" or "int" to accept items of this type only: a column of another
             type is an error, a JSON value of another type is malformed. By default all. "float"
-            for items that are numbers, also if they are written as text: all else is malformed.
+            for numbers, also as text, and "key32" for keys of 32 bits: all else is malformed.
         strict: Whether to stop at the first malformed row.
         times: Whether batches have the times of their rows (captures always do).
         time: The field that holds the time: a column, a key or a path of keys; implies

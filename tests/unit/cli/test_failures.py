@@ -87,7 +87,7 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ),
         (
             "rows.txt",
-            "expected a verb (top, estimate, distinct, quantiles, pipeline, query, inspect, ",
+            "expected a verb (top, estimate, distinct, quantiles, ranges, pipeline, query, ",
         ),
         ("top --domain items.txt", "Missing argument 'FILE...'."),
         ("estimate rows.txt", "Missing option '--items'."),

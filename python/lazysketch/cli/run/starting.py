@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from lazysketch.cli.run.state import State
     from lazysketch.cli.run.statistic import Shown
     from lazysketch.cli.settings import DiscoverySettings, InputSettings, SketchSettings
-    from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
+    from lazysketch.cli.statistic_options import (
+        DistinctSettings,
+        DistributionSettings,
+        RangesSettings,
+    )
     from lazysketch.cli.view.report import RowsOf
     from lazysketch.sources import Source
 
@@ -96,7 +100,7 @@ def discovered_target(
 
 
 def statistic_target(
-    settings: DistinctSettings | DistributionSettings,
+    settings: DistinctSettings | DistributionSettings | RangesSettings,
     source: Source,
     reading: InputSettings,
     *,

@@ -26,11 +26,12 @@ from lazysketch.cli.run.state_definition import (
     OF_SKETCH,
     OPEN,
     OPTIONS_OF,
+    RANGES,
     VALUES,
     Definition,
 )
 from lazysketch.cli.settings import DiscoverySettings, SketchSettings
-from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
+from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings, RangesSettings
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import (
     ArgumentTypeError,
@@ -48,13 +49,14 @@ if TYPE_CHECKING:
     import click
     from typing_extensions import Self
 
-    from lazysketch.cli.run.state_counting import Kept
+    from lazysketch.cli.run.state_counting import Kept, StoredStatistic
     from lazysketch.cli.settings import InputSettings, StateSettings
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import Store
     from lazysketch.store.stored_distinct import StoredDistinct
     from lazysketch.store.stored_distribution import StoredDistribution
     from lazysketch.store.stored_objects import StoredHitters, StoredSketch
+    from lazysketch.store.stored_ranges import StoredRanges
 
 __all__ = ["State"]
 
@@ -68,7 +70,14 @@ Settings = TypeVar(
     "InputSettings",
     "DistinctSettings",
     "DistributionSettings",
+    "RangesSettings",
 )
+# The settings of each statistic.
+_STATISTICS: Final = {
+    DISTINCT: DistinctSettings,
+    VALUES: DistributionSettings,
+    RANGES: RangesSettings,
+}
 
 
 class State:
@@ -253,30 +262,33 @@ class State:
         return self._made(lambda: self.store.heavy_hitters(OBJECT, spec))
 
     def statistic(
-        self, settings: DistinctSettings | DistributionSettings, reading: InputSettings
-    ) -> StoredDistinct | StoredDistribution:
+        self,
+        settings: DistinctSettings | DistributionSettings | RangesSettings,
+        reading: InputSettings,
+    ) -> StoredStatistic:
         """Return the statistic, new or as it was left."""
         spec = settings.spec
-        counted = DISTINCT if isinstance(settings, DistinctSettings) else VALUES
+        counted = next(name for name, kind in _STATISTICS.items() if isinstance(settings, kind))
         self._define(spec, counted, _values(settings, OPTIONS_OF[counted]), reading)
+        return self._statistic(counted, spec)
+
+    def _statistic(self, counted: str, spec: TableSpec) -> StoredStatistic:
         if counted == DISTINCT:
             return self._made(lambda: self.store.distinct(OBJECT, spec))
-        return self._made(lambda: self.store.distribution(OBJECT, spec))
+        if counted == VALUES:
+            return self._made(lambda: self.store.distribution(OBJECT, spec))
+        return self._made(lambda: self.store.ranges(OBJECT, spec))
 
     def kept(self) -> Kept | None:
         """Return the object as it was left; None in the first run."""
         if self.definition is None or OBJECT not in self.store.names:
             return None
         known: dict[str, Any] = dict(self.definition.options)
-        statistic = {DISTINCT: DistinctSettings, VALUES: DistributionSettings}.get(
-            self.definition.counted
-        )
-        if statistic is not None:
-            options = {name: known[name] for name in OPTIONS_OF[self.definition.counted]}
-            spec = statistic(**options, chosen=self.definition.chosen).spec
-            if self.definition.counted == DISTINCT:
-                return self._made(lambda: self.store.distinct(OBJECT, spec))
-            return self._made(lambda: self.store.distribution(OBJECT, spec))
+        counted = self.definition.counted
+        if counted in _STATISTICS:
+            options = {name: known[name] for name in OPTIONS_OF[counted]}
+            spec = _STATISTICS[counted](**options, chosen=self.definition.chosen).spec
+            return self._statistic(counted, spec)
         settings = SketchSettings(
             **{name: known[name] for name in OF_SKETCH}, chosen=self.definition.chosen
         )
@@ -326,7 +338,14 @@ class State:
         return stored
 
 
-Made = TypeVar("Made", "StoredSketch", "StoredHitters", "StoredDistinct", "StoredDistribution")
+Made = TypeVar(
+    "Made",
+    "StoredSketch",
+    "StoredHitters",
+    "StoredDistinct",
+    "StoredDistribution",
+    "StoredRanges",
+)
 
 
 def _pinned(settings: SketchSettings, table: TableSpec) -> dict[str, object]:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from lazysketch.errors import LazySketchError
 from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_distribution import StoredDistribution
+from lazysketch.store.stored_ranges import StoredRanges
 
 if TYPE_CHECKING:
     from lazysketch.cli.run.state import State
     from lazysketch.sources import Source
     from lazysketch.store.stored_objects import StoredHitters, StoredSketch
 
-    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution
+    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution | StoredRanges
     Kept: TypeAlias = StoredSketch | StoredHitters | StoredStatistic
 
 __all__ = ["Counting"]
+
+_WITHOUT_WEIGHTS = (StoredDistinct, StoredDistribution, StoredRanges)  # and without people
 
 
 class Counting:
@@ -76,7 +79,7 @@ class Counting:
         self, items: object, weights: object, *, empty_rows: object, user: object
     ) -> None:
         stored = self._stored
-        if isinstance(stored, StoredDistinct | StoredDistribution):  # without weights and people
+        if isinstance(stored, _WITHOUT_WEIGHTS):
             if empty_rows is None:
                 stored.update_many(items)
             else:

@@ -27,6 +27,7 @@ __all__ = [
     "OF_SKETCH",
     "OPEN",
     "OPTIONS_OF",
+    "RANGES",
     "VALUES",
     "Definition",
 ]
@@ -89,19 +90,29 @@ OF_VALUES: Final = {
     "edges": "--edges",
     "max_events_per_user": "--max-events-per-user",
 }
+OF_RANGES: Final = {
+    **_OF_STATISTIC,
+    "bits": "--bits",
+    "width": "--width",
+    "max_events_per_user": "--max-events-per-user",
+    "hash_seed": "--hash-seed",
+}
 # What is counted, and the options that define it.
 LISTED, DISCOVERED, DISTINCT, VALUES = "listed", "discovered", "distinct", "values"
+RANGES: Final = "ranges"
 OPTIONS_OF: Final[Mapping[str, Mapping[str, str]]] = {
     LISTED: OF_SKETCH,
     DISCOVERED: {**OF_SKETCH, **OF_DISCOVERY},
     DISTINCT: OF_DISTINCT,
     VALUES: OF_VALUES,
+    RANGES: OF_RANGES,
 }
 IN_WORDS: Final[Mapping[str, str]] = {
     LISTED: "items of a list",
     DISCOVERED: "discovered items",
     DISTINCT: "a number of distinct items",
     VALUES: "a distribution of values",
+    RANGES: "ranges of keys",
 }
 OF_INPUT: Final = {
     "format": "--format",
@@ -122,7 +133,7 @@ class Definition:
     """What the first run of a state has defined for all later ones.
 
     Args:
-        counted: What is counted, one of ``LISTED``, ``DISCOVERED``, ``DISTINCT`` and ``VALUES``.
+        counted: What is counted, a key of ``OPTIONS_OF``.
         options: The values of the options that define what is counted, by parameter.
         schedule: The specification of the schedule.
         secret: The key of the digests of positions.

@@ -1,4 +1,4 @@
-"""One statistic of a stream as the target of a run: a number of distinct items, a distribution."""
+"""One statistic of a stream as the target of a run: distinct items, values, ranges."""
 
 from __future__ import annotations
 

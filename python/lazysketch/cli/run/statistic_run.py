@@ -11,9 +11,11 @@ from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import open_inputs, statistic_target
 from lazysketch.cli.run.state import State
-from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
+from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings, RangesSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import click
 
     from lazysketch.cli.run.statistic import Shown
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_of_statistic"]
 
-_Settings = TypeVar("_Settings", DistinctSettings, DistributionSettings)
+_Settings = TypeVar("_Settings", DistinctSettings, DistributionSettings, RangesSettings)
 
 
 def run_of_statistic(
@@ -40,6 +42,7 @@ def run_of_statistic(
     result: ResultSettings,
     kept: StateSettings,
     shown: Shown | None = None,
+    check: Callable[[_Settings], None] | None = None,
 ) -> int:
     """Count the rows of inputs, show the result and return the exit status.
 
@@ -53,6 +56,7 @@ def run_of_statistic(
         result: Where the result goes.
         kept: The state.
         shown: What is shown; what a query shows if None.
+        check: Raises unless what is counted, by the first run of a state too, can be shown.
 
     Raises:
         LazySketchError: As of :func:`~lazysketch.cli.run.controller.count`.
@@ -64,6 +68,8 @@ def run_of_statistic(
         if state is not None:
             state.check_counted(counted)
             reading, counting = state.defined(reading, context), state.defined(counting, context)
+        if check is not None:
+            check(counting)
         source = open_inputs(reading, files, times=False, user=None, state=state)
         ends = state is None or state.finishes
         counting = counting.published_for(source, reading, result, ends=ends)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lazysketch._native import pattern_groups
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.sources.formats.keys import key_bits, with_keys
 from lazysketch.sources.formats.numbers import NUMBERS, with_numbers
 from lazysketch.sources.formats.selection import Head, Reader, Selection
 
@@ -77,6 +78,10 @@ class Format:
             stream: The bytes of the input, from their beginning.
             selection: The result of :meth:`select`.
         """
+        bits = key_bits(selection.item_type)
+        if bits is not None:
+            read = self.read(stream, replace(selection, item_type=None))
+            return (with_keys(batch, bits) for batch in read)
         batches = self.read(stream, selection)
         return map(with_numbers, batches) if selection.item_type == NUMBERS else batches
 
@@ -110,7 +115,7 @@ class Format:
         field = self._field(request)
         of_integers = field in self.integer_fields
         types = ("int",) if of_integers else self.item_types
-        if request.item_type not in (None, *types, NUMBERS):
+        if request.item_type not in (None, *types, NUMBERS) and not key_bits(request.item_type):
             format_ = (
                 f"for field {shown(field)} of format {self.name!r}" if of_integers else format_
             )

@@ -24,6 +24,7 @@ from lazysketch.sources.formats.delimited import read_delimited
 from lazysketch.sources.formats.described_rows import reader_of
 from lazysketch.sources.formats.format import ITEM_TYPES, REGEX, Format
 from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_json_lines
+from lazysketch.sources.formats.keys import key_bits
 from lazysketch.sources.formats.lines import looks_like_lines, read_lines
 from lazysketch.sources.formats.numbers import NUMBERS
 from lazysketch.sources.formats.pcap import read_capture
@@ -175,7 +176,7 @@ FORMATS: dict[str, Format] = {
 def check_format(name: str, selection: Selection, *, follow: bool) -> None:
     """Raise an error unless the format is known and supports the selection."""
     types = (*ITEM_TYPES, NUMBERS)
-    if selection.item_type not in (None, *types):
+    if selection.item_type not in (None, *types) and not key_bits(selection.item_type):
         raise ArgumentValueError(
             f"item_type: expected one of {', '.join(types)}, got {shown(selection.item_type)}"
         )

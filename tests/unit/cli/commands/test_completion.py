@@ -32,6 +32,7 @@ def test_the_script_is_valid_for_the_shell(capsys: pytest.CaptureFixture[str], s
                     "top",
                     "distinct",
                     "quantiles",
+                    "ranges",
                     "estimate",
                     "pipeline",
                     "serve",

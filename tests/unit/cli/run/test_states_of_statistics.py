@@ -18,11 +18,15 @@ __all__ = ["runs"]  # the fixture
 
 DISTINCT = ["distinct", "log", "--format", "lines"]
 VALUES = ["quantiles", "log", "--format", "lines"]
+RANGES = ["ranges", "log", "--format", "lines"]
 OPTIONS = {
     "distinct": ["--bits", "64", "--levels", "2", "--epsilon", "4", "--delta", "1e-6"],
     "quantiles": [*("--low", "0", "--high", "100", "--bins", "16"), *("--epsilon", "4")],
+    "ranges": ["--bits", "7", "--width", "8", "--epsilon", "4"],
 }
-VERBS = pytest.mark.parametrize("verb", [DISTINCT, VALUES], ids=["distinct", "quantiles"])
+VERBS = pytest.mark.parametrize(
+    "verb", [DISTINCT, VALUES, RANGES], ids=["distinct", "quantiles", "ranges"]
+)
 
 
 def shown(runs: Runs, verb: list[str], state: str, *words: str) -> Any:
@@ -105,8 +109,12 @@ def test_the_stream_ends_with_finish(runs: Runs, verb: list[str]) -> None:
     add(runs, range(300))
     assert shown(runs, verb, "a")[1] == 300
     assert "the stream was ended by --finish" in runs.said
-    kind = ls.DistinctRelease if verb is DISTINCT else ls.DistributionRelease
-    assert kind.load("first.lzs").finished
+    kinds = {
+        "distinct": ls.DistinctRelease,
+        "quantiles": ls.DistributionRelease,
+        "ranges": ls.RangesRelease,
+    }
+    assert kinds[verb[0]].load("first.lzs").finished
 
 
 def test_options_are_those_of_the_first_run(runs: Runs) -> None:
