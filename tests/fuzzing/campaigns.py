@@ -15,6 +15,7 @@ from tests.fuzzing import (
     live_classes,
     partial_counts,
     releases,
+    sums_releases,
     twins,
 )
 from tests.fuzzing.verdicts import Finding
@@ -62,6 +63,8 @@ _ALL: Final = (
     Campaign("constructions", constructions.session, "a call of a constructor or a function"),
     Campaign("queries of releases", releases.queries, "a query of a release"),
     Campaign("bytes of releases", releases.damages, "a damaged release"),
+    Campaign("queries of sums", sums_releases.queries, "a query of a release"),
+    Campaign("bytes of sums", sums_releases.damages, "a damaged release"),
     Campaign("bytes of partial counts", partial_counts.damages, "damaged counts of a worker"),
     *map(_of_inputs, inputs.FORMS),
 )

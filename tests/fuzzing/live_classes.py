@@ -9,7 +9,17 @@ from typing import Any, Final
 
 from tests.fuzzing import live_objects
 from tests.fuzzing.argument_values import argument
+from tests.fuzzing.live_arguments import (
+    fitting,
+    fitting_many,
+    index,
+    indices,
+    number,
+    numbers,
+    times,
+)
 from tests.fuzzing.operations import (
+    MAKERS,
     Box,
     Call,
     Maker,
@@ -19,7 +29,7 @@ from tests.fuzzing.operations import (
     reads,
 )
 from tests.fuzzing.scalars import Disturbance, hostile, raised
-from tests.fuzzing.verdicts import CANARY, Planted
+from tests.fuzzing.verdicts import Planted
 
 __all__ = ["FAMILIES", "Family"]
 
@@ -93,89 +103,20 @@ _ENDS: Final = (
 )
 
 
-def _index(chance: Random, disturbance: Disturbance) -> Any:
-    return (
-        chance.choice([0, 1, 3, 4, -1]) if chance.random() < 0.6 else hostile(chance, disturbance)
-    )
+def _valued(name: str, *, rows: bool = False) -> Operation:
+    """Return an operation of items with values, mostly as many as items."""
 
+    def prepare(box: Box, chance: Random, disturbance: Disturbance) -> Call:
+        from tests.fuzzing.columns import items, positions
 
-def _number(chance: Random, disturbance: Disturbance) -> Any:
-    plain = [0, 1.5, -3, 6.0, 1e300, float("inf"), float("nan"), 10**400, True]
-    return chance.choice(plain) if chance.random() < 0.6 else hostile(chance, disturbance)
+        given = items(chance, disturbance)
+        values = numbers(chance, disturbance)
+        if type(given) in (list, tuple) and chance.random() < 0.8:
+            values = [chance.choice([0.0, -7.5, 2.0, 6.5, 1e300]) for _ in given]
+        more = {"empty_rows": positions(chance, disturbance)} if rows else {}
+        return Call(lambda: getattr(box.live, name)(given, values, **more))
 
-
-def _numbers(chance: Random, disturbance: Disturbance) -> Any:
-    import numpy as np
-    import pyarrow as pa
-    from tests.fuzzing.columns import items
-
-    if chance.random() < 0.3:
-        return items(chance, disturbance)
-    plain = [chance.choice([0.0, -7.5, 2.0, 6.5, 1e9]) for _ in range(chance.choice([0, 1, 5, 40]))]
-    kinds: list[Callable[[Any], Any]] = [list, tuple, iter, np.array, pa.array]
-    return chance.choice(kinds)(plain)
-
-
-def _indices(chance: Random, disturbance: Disturbance) -> Any:
-    import numpy as np
-    import pyarrow as pa
-    from tests.fuzzing.columns import items
-
-    if chance.random() < 0.4:
-        return items(chance, disturbance)
-    plain = [chance.randrange(-1, 5) if chance.random() < 0.1 else 0 for _ in range(20)]
-    return chance.choice([list, tuple, iter, np.array, pa.array])(plain)
-
-
-def _fitting(chance: Random, disturbance: Disturbance) -> Any:
-    """Return an item that fits some of the hierarchies, or a hostile one."""
-    number = chance.randrange(8)
-    names = [f"10.0.0.{number}", f"2001:db8::{number}", f"{CANARY}{number}.example.org"]
-    names.append(f"/{CANARY}/{number}/page")
-    return chance.choice(names) if chance.random() < 0.8 else hostile(chance, disturbance)
-
-
-def _fitting_many(chance: Random, disturbance: Disturbance) -> Any:
-    import numpy as np
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
-    from tests.fuzzing.columns import items
-
-    if chance.random() < 0.4:
-        return items(chance, disturbance)
-    forms = ["10.0.0.{}", "2001:db8::{}", f"{CANARY}{{}}.example.org", f"/{CANARY}/{{}}/page"]
-    form = chance.choice(forms)
-    plain = [form.format(chance.randrange(8)) for _ in range(chance.choice([0, 1, 30, 90]))]
-    kinds: list[Callable[[Any], Any]] = [
-        list,
-        tuple,
-        iter,
-        np.array,
-        pa.array,
-        pl.Series,
-        pd.Series,
-    ]
-    return chance.choice(kinds)(plain)
-
-
-def _times(chance: Random, disturbance: Disturbance) -> Any:
-    import numpy as np
-    from tests.fuzzing.columns import weights
-
-    size = chance.choice([0, 1, 3, 20, 300])
-    begin = 1_778_976_000 * 10**9
-    plain = [begin + chance.randrange(-(10**13), 10**14) for _ in range(size)]
-    makers: list[Callable[[], Any]] = [
-        lambda: plain,
-        lambda: np.array(plain, dtype="M8[ns]"),
-        lambda: np.array(plain, dtype="i8"),
-        lambda: np.array(["NaT"] * size, dtype=chance.choice(["M8[s]", "M8[ps]", "m8[s]"])),
-        lambda: weights(chance, disturbance),
-        lambda: hostile(chance, disturbance),
-        lambda: None,
-    ]
-    return chance.choice(makers)()
+    return Operation(name, prepare)
 
 
 def _time_passes(box: Box, chance: Random, _: Disturbance) -> Call:
@@ -203,13 +144,14 @@ def _merged(box: Box, chance: Random, disturbance: Disturbance) -> Call:
 
 
 _VECTOR: Final[Maker] = lambda c, d: (  # noqa: E731
-    [c.randrange(4) for _ in range(c.choice([1, 4, 9]))] if c.random() < 0.5 else _indices(c, d)
+    [c.randrange(4) for _ in range(c.choice([1, 4, 9]))] if c.random() < 0.5 else indices(c, d)
 )
 _BYTES: Final = (lambda live: live.release().to_bytes(),)
+_OF_BOTH: Final = ("privacy", "private", "not_private_because", "schedule", "spec", "finished")
 _NOTED: Final = ("privacy", "private", "not_private_because", "schedule", "mechanism", "spec")
 
 
-_ENDS_OF_RANGE: Final = {"low": _number, "high": _number}
+_ENDS_OF_RANGE: Final = {"low": number, "high": number}
 
 
 def _shown(window: Any) -> tuple[object, ...]:
@@ -278,14 +220,14 @@ FAMILIES: Final = {
             "values",
             live_objects.distribution,
             (
-                *[called("update", "value", value=_number)] * 3,
-                *[called("update_many", "values", values=_numbers)] * 6,
-                called("update_rows", "values", "empty_rows", values=_numbers),
-                called("update_batch", "values", values=_numbers),
+                *[called("update", "value", value=number)] * 3,
+                *[called("update_many", "values", values=numbers)] * 6,
+                called("update_rows", "values", "empty_rows", values=numbers),
+                called("update_batch", "values", values=numbers),
                 _TICK,
                 called("quantile", "share", optional=("confidence",)),
-                called("quantiles", "shares", optional=("confidence",), shares=_numbers),
-                called("cdf", "value", optional=("confidence",), value=_number),
+                called("quantiles", "shares", optional=("confidence",), shares=numbers),
+                called("cdf", "value", optional=("confidence",), value=number),
                 called("total", optional=("confidence",)),
                 called("histogram", optional=("confidence", "simultaneous")),
                 called("count_between", "low", "high", optional=("confidence",), **_ENDS_OF_RANGE),
@@ -298,19 +240,39 @@ FAMILIES: Final = {
             lambda live: live.finish(),
         ),
         Family(
+            "sums",
+            live_objects.sums,
+            (
+                *[called("update", "item", "value", value=number)] * 3,
+                *[_valued("update_many")] * 6,
+                *(_valued("update_rows", rows=True), _valued("update_batch"), _TICK),
+                *(
+                    called(answer, "item", optional=("confidence",))
+                    for answer in ("sum", "count", "mean")
+                ),
+                called("top", "among", optional=("n", "confidence"), among=MAKERS["items"]),
+                duplications,
+                *_ENDS,
+                called("release"),
+                reads("steps", "horizon", "closed", "grid", *_OF_BOTH),
+            ),
+            (lambda live: live.steps, *_BYTES),
+            lambda live: live.finish(),
+        ),
+        Family(
             "counters",
             live_objects.counters_of,
             (
-                *[called("update", "item", optional=("weight",), item=_index)] * 3,
-                *[called("update_many", "items", optional=("weights",), items=_indices)] * 4,
-                called("update_rows", "items", "empty_rows", items=_indices),
-                called("update_batch", "items", items=_indices),
+                *[called("update", "item", optional=("weight",), item=index)] * 3,
+                *[called("update_many", "items", optional=("weights",), items=indices)] * 4,
+                called("update_rows", "items", "empty_rows", items=indices),
+                called("update_batch", "items", items=indices),
                 *[called("step", "vector", vector=_VECTOR)] * 3,
-                called("estimate", "item", item=_index),
-                called("estimate_many", "items", items=_indices),
-                called("interval", "item", item=_index),
-                called("interval_many", "items", optional=("among", "at"), items=_indices),
-                called("decode", "items", items=_indices),
+                called("estimate", "item", item=index),
+                called("estimate_many", "items", items=indices),
+                called("interval", "item", item=index),
+                called("interval_many", "items", optional=("among", "at"), items=indices),
+                called("decode", "items", items=indices),
                 *(_TICK, called("release"), duplications, *_ENDS),
                 reads("steps", "counters", "horizon", "closed", *_NOTED),
             ),
@@ -332,14 +294,17 @@ FAMILIES: Final = {
         Family(
             "hierarchies",
             live_objects.hierarchy,
-            (*[called("update", "item", optional=("weight",), item=_fitting)] * 3,)
-            + (called("update_many", "items", optional=("weights",), items=_fitting_many),) * 6
-            + (called("update_rows", "items", "empty_rows", items=_fitting_many),)
-            + (called("update_batch", "items", items=_fitting_many), _TICK)
+            (*[called("update", "item", optional=("weight",), item=fitting)] * 3,)
+            + (called("update_many", "items", optional=("weights",), items=fitting_many),) * 6
+            + (called("update_rows", "items", "empty_rows", items=fitting_many),)
+            + (called("update_batch", "items", items=fitting_many), _TICK)
             + (called("end_discovery_epoch"), duplications, *_ENDS)
             + (called("hierarchy", optional=("share", "confidence")),)
-            + (called("level", "level", level=_index), called("release", "level", level=_index))
-            + (called("top", "n", optional=("level", "confidence"), level=_index),)
+            + (
+                called("level", "level", level=index),
+                called("release", "level", level=index),
+            )
+            + (called("top", "n", optional=("level", "confidence"), level=index),)
             + (called("above", optional=("share", "confidence")),)
             + (reads("private", "not_private_because", "privacy", "levels"),),
             (
@@ -351,8 +316,8 @@ FAMILIES: Final = {
         Family(
             "windows of a hierarchy",
             live_objects.hierarchical_windows,
-            (*[called("update", "item", optional=("weight",), item=_fitting)] * 3,)
-            + (called("update_many", "items", optional=("weights",), items=_fitting_many),) * 6
+            (*[called("update", "item", optional=("weight",), item=fitting)] * 3,)
+            + (called("update_many", "items", optional=("weights",), items=fitting_many),) * 6
             + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
             + (called("estimate", "item", optional=("last",)), duplications, *_ENDS)
             + (called("interval", "item", optional=("last", "confidence")),)
@@ -360,7 +325,10 @@ FAMILIES: Final = {
             + (called("changes", optional=("confidence", "against")),)
             + (called("changes_at", "position", optional=("confidence", "against")),)
             + (called("hierarchy", optional=("share", "last", "confidence", "include_open")),)
-            + (called("level", "level", level=_index), called("release", optional=("last",)))
+            + (
+                called("level", "level", level=index),
+                called("release", optional=("last",)),
+            )
             + (reads("windows", "open", "candidates", "privacy", "private", "levels", "step"),),
             (
                 lambda live: [_shown(one) for window in live.windows for one in window.levels],
@@ -373,7 +341,16 @@ FAMILIES: Final = {
             live_objects.windows,
             (*[called("update", "item", optional=("weight", "time"), time=argument)] * 2,)
             + (called("update_many", "items", optional=("weights",)),) * 6
-            + (called("update_many", "items", "times", optional=("weights",), times=_times),) * 6
+            + (
+                called(
+                    "update_many",
+                    "items",
+                    "times",
+                    optional=("weights",),
+                    times=times,
+                ),
+            )
+            * 6
             + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
             + (called("release", optional=("last",)), called("estimate", "item"))
             + (called("interval", "item", optional=("last", "confidence")), duplications)
@@ -391,7 +368,7 @@ FAMILIES: Final = {
             live_objects.windows_of_distinct_items,
             (*[called("update", "item", optional=("time",), time=argument)] * 2,)
             + (called("update_many", "items"),) * 6
-            + (called("update_many", "items", "times", times=_times),) * 6
+            + (called("update_many", "items", "times", times=times),) * 6
             + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
             + (called("release", optional=("position",)), called("estimate"), duplications)
             + (called("interval", optional=("position", "confidence")), *_ENDS)
@@ -402,14 +379,34 @@ FAMILIES: Final = {
         Family(
             "windows of values",
             live_objects.windows_of_values,
-            (*[called("update", "value", optional=("time",), value=_number, time=argument)] * 2,)
-            + (called("update_many", "values", values=_numbers),) * 6
-            + (called("update_many", "values", "times", values=_numbers, times=_times),) * 6
+            (
+                *[
+                    called(
+                        "update",
+                        "value",
+                        optional=("time",),
+                        value=number,
+                        time=argument,
+                    )
+                ]
+                * 2,
+            )
+            + (called("update_many", "values", values=numbers),) * 6
+            + (
+                called(
+                    "update_many",
+                    "values",
+                    "times",
+                    values=numbers,
+                    times=times,
+                ),
+            )
+            * 6
             + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
             + (called("release", optional=("last",)), duplications, *_ENDS)
             + (called("quantile", "share", optional=("last", "confidence")),)
-            + (called("quantiles", "shares", optional=("last",), shares=_numbers),)
-            + (called("cdf", "value", optional=("last", "confidence"), value=_number),)
+            + (called("quantiles", "shares", optional=("last",), shares=numbers),)
+            + (called("cdf", "value", optional=("last", "confidence"), value=number),)
             + (called("total", optional=("last", "confidence")),)
             + (called("histogram", optional=("last", "confidence", "simultaneous")),)
             + (reads("windows", "open", "privacy", "private", "bins", "step"),),

@@ -106,6 +106,27 @@ def distribution(chance: Random) -> Callable[[], Box]:
     )
 
 
+def sums(chance: Random) -> Callable[[], Box]:
+    """Return a maker of sums of values by item."""
+    schedules = [None, ls.Punctual(horizon=300), ls.Batch(horizon=90), ls.Single()]
+    bounds = chance.choice([(0.0, 9.0), (-5.0, 5.0), (-1e6, -1.0), (0.0, 1e-3)])
+    size = {"depth": chance.choice([1, 2, 5]), "width": chance.choice([1, 8, 33])}
+    schedule, exact = chance.choice(schedules), chance.random() < 0.5
+    return lambda: Box(
+        ls.Sums(
+            low=bounds[0],
+            high=bounds[1],
+            step=(bounds[1] - bounds[0]) / 8 if exact else None,
+            schedule=schedule,
+            hash_seed=5,
+            key=seeded_key(1),
+            epsilon=1.0,
+            delta=1e-6,
+            **size,
+        )
+    )
+
+
 def heavy_hitters(chance: Random) -> Callable[[], Box]:
     """Return a maker of heavy hitters, with discovery or a domain."""
     kinds: list[dict[str, Any]] = [

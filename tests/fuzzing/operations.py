@@ -52,9 +52,10 @@ class Inner:
         """Choose the call."""
         self.accepted = 0
         live = box.live
+        values: tuple[Any, ...] = ([2.0] * 3,) if hasattr(type(live), "grid") else ()
         choices: list[Callable[[], object]] = [
-            lambda: live.update(f"{CANARY} inner"),
-            lambda: live.update_many([f"{CANARY} inner"] * 3),
+            lambda: live.update(f"{CANARY} inner", *(column[0] for column in values)),
+            lambda: live.update_many([f"{CANARY} inner"] * 3, *values),
             lambda: live.tick(2) if hasattr(live, "tick") else None,
             lambda: live.release(0) if hasattr(live, "levels") else live.release(),
             lambda: repr(live),
