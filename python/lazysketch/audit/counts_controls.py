@@ -1,27 +1,29 @@
-"""Planted bugs of counts of distinct items and of distributions of values, and their checks."""
+"""Planted bugs of counts of distinct items, of distributions and of sums, and their checks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lazysketch.audit import distinct_checks, values_checks
+from lazysketch.audit import distinct_checks, sums_checks, values_checks
 from lazysketch.audit.control import Control, controls_of_model
 from lazysketch.audit.counts_system import CountsSystem
 from lazysketch.audit.distinct_model import DistinctBug, DistinctModel
 from lazysketch.audit.finding import Outcome
+from lazysketch.audit.sums_model import SumsBug, SumsModel, SumsSystem
 from lazysketch.audit.values_model import ValuesBug, ValuesModel
 
 __all__ = ["counts_controls"]
 
 
 def counts_controls() -> Iterator[Control]:
-    """Yield the controls of both kinds.
+    """Yield the controls of all of them.
 
     Yields:
         At least one per planted bug.
     """
     yield from _of_distinct_items()
     yield from _of_values()
+    yield from _of_sums()
 
 
 def _of_distinct_items() -> Iterator[Control]:
@@ -66,3 +68,23 @@ def _of_values() -> Iterator[Control]:
         (bugs.SKIPPED, "noise of nodes over bins", noise),
     )
     return controls_of_model(detected, ValuesModel)
+
+
+def _of_sums() -> Iterator[Control]:
+    def replaced(system: SumsSystem) -> Outcome:
+        return sums_checks.distances_of_sums(system, "substitution")
+
+    bugs = SumsBug
+    equal, noise = sums_checks.sums_equal_model, sums_checks.noise_of_sums
+    detected: tuple[tuple[SumsBug, str, sums_checks.Run], ...] = (
+        (bugs.NO_SUBSTITUTE, "distances of sums", replaced),
+        (bugs.NO_SUBSTITUTE, "noise of both tables of sums", noise),
+        (bugs.HALF, "distances of sums", replaced),
+        (bugs.WHOLE_BUDGET, "distances of sums", replaced),
+        (bugs.FROM_LOW, "sums of the model", equal),
+        (bugs.UNCLIPPED, "distances of sums", replaced),
+        (bugs.STATED, "distances of sums", replaced),
+        (bugs.SHARED, "noise of both tables of sums", noise),
+        (bugs.SKIPPED, "noise of both tables of sums", noise),
+    )
+    return controls_of_model(detected, SumsModel)

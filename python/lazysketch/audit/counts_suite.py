@@ -1,4 +1,4 @@
-"""The checks of counts of distinct items and of distributions of values; about five seconds.
+"""The checks of counts of distinct items, of distributions and of sums; some seconds.
 
 Each has a false-alarm rate of at most 1e-7, as those of :mod:`lazysketch.audit.suite`.
 """
@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, get_args
 
-from lazysketch.audit import distinct_checks, values_checks
+from lazysketch.audit import distinct_checks, sums_checks, values_checks
 from lazysketch.audit.check import Check, of_library
 from lazysketch.audit.counts_system import CountsLibrary
+from lazysketch.audit.sums_model import SumsLibrary
 from lazysketch.privacy.relations import Relation
 
 __all__ = ["counts_checks"]
@@ -23,10 +24,11 @@ def counts_checks() -> Iterator[Check]:
     """Yield the checks.
 
     Yields:
-        Checks of the areas ``"distinct"`` and ``"values"``.
+        Checks of the areas ``"distinct"``, ``"values"`` and ``"sums"``.
     """
     yield from _of_distinct_items()
     yield from _of_values()
+    yield from _of_sums()
 
 
 def _of_distinct_items() -> Iterator[Check]:
@@ -62,3 +64,19 @@ def _of_values() -> Iterator[Check]:
         )
     yield named("trees over bins", "4 to 1024 bins", values_checks.trees_over_bins)
     yield named("noise of nodes over bins", "512 tables, 16", values_checks.noise_of_values)
+
+
+def _of_sums() -> Iterator[Check]:
+    library = SumsLibrary()
+
+    def named(name: str, case: str, run: sums_checks.Run) -> Check:
+        return Check(name, "sums", case, of_library(lambda: run(library)))
+
+    yield named("sums of the model", "8 streams", sums_checks.sums_equal_model)
+    for relation in _RELATIONS:
+        yield named(
+            "distances of sums",
+            f"2 x 2, 3 steps, {relation}, 2 bounds x 2 mechanisms",
+            partial(sums_checks.distances_of_sums, relation=relation),
+        )
+    yield named("noise of both tables of sums", "512 sums, 4 + 4", sums_checks.noise_of_sums)

@@ -34,6 +34,7 @@ from lazysketch.audit.service_suite import service_checks
 from lazysketch.audit.service_system import ServiceBug
 from lazysketch.audit.statement_checks import StatementBug
 from lazysketch.audit.suite import Check, checks_of, companion, wide_cases, widened
+from lazysketch.audit.sums_model import SumsBug
 from lazysketch.audit.values_model import ValuesBug
 from lazysketch.audit.window_system import WindowBug
 
@@ -66,7 +67,7 @@ def test_every_planted_bug_raises_an_alarm(control: Control) -> None:
 def test_every_bug_has_a_control() -> None:
     planted: list[type[Enum]] = [
         Bug, DiscoveryBug, WindowBug, LevelBug, LevelWindowBug, StatementBug, PeopleBug,
-        DistinctBug, ValuesBug, ServiceBug,
+        DistinctBug, ValuesBug, SumsBug, ServiceBug,
     ]  # fmt: skip
     for bugs in planted:
         assert {bug.value for bug in bugs} <= {control.bug for control in CONTROLS}

@@ -36,6 +36,7 @@ AREAS: Final = (
     "people",
     "distinct",
     "values",
+    "sums",
     "service",
 )
 
