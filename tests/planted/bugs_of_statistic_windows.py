@@ -12,6 +12,8 @@ __all__ = ["BUGS_OF_STATISTIC_WINDOWS"]
 _TABLES: Final = "lazysketch.windows.statistic_tables:StatisticTables"
 _TESTS: Final = "tests/unit/windows/test_promises_of_statistic_windows.py::"
 _COUNTS: Final = "tests/unit/windows/test_statistic_windows.py::"
+_STORED: Final = "tests/unit/store/test_stored_statistic_windows.py::"
+_OF_STORE: Final = "lazysketch.store.stored_statistic_windows"
 _FIXED_ID: Final = '__import__("lazysketch.testing").testing.fixed_id'
 
 BUGS_OF_STATISTIC_WINDOWS: Final = (
@@ -96,6 +98,40 @@ BUGS_OF_STATISTIC_WINDOWS: Final = (
         patch=edited(
             "lazysketch.windows.cuts:Cut.check_moves",
             ("self.steps > MOST_SLICES_OF_TREE_LOG", "self.steps > 960"),
+        ),
+    ),
+    PlantedBug(
+        name="stored-statistic-windows-share-ids",
+        subject="reuse of draws",
+        claim="All windows of distinct items or values of a store have the id of one of them.",
+        caught_by=_STORED + "test_every_window_has_an_id_of_its_own[steps-values]",
+        patch=edited(f"{_OF_STORE}:_StoredTables._origin", ("number % 2**64", "0")),
+    ),
+    PlantedBug(
+        name="stored-statistic-windows-forget-open-counts",
+        subject="durable state",
+        claim="After a checkpoint the open window begins again under its id, with other counts.",
+        caught_by="tests/unit/store/test_stored_windows.py::"
+        "test_restarts_change_nothing[1-clock, distinct]",
+        patch=edited(
+            f"{_OF_STORE}:_StoredTables._origin",
+            (
+                "return self._of_store(number % 2**64)",
+                "return self._of_store(number % 2**64)[0], None",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="distinct-windows-log-items",
+        subject="durable state",
+        claim="The log of windows of distinct items has the items, not their fingerprints.",
+        caught_by=_STORED + "test_the_log_has_fingerprints_in_place_of_items",
+        patch=edited(
+            f"{_OF_STORE}:StoredDistinctWindows._batches",
+            (
+                "_native.logged_fingerprints(items, self._empty, column=column)",
+                "_native.logged_events(items, column=column)",
+            ),
         ),
     ),
 )

@@ -7,7 +7,8 @@ the same objects go on, with the same counts and the same noise.
 opening           the directory, the key, the anchor
 store             commits, checkpoints, the key
 ingestion         batches that are counted once, and what their sources note
-objects_by_name   objects by name: new ones, or those that the store has; statistics_by_name
+objects_by_name   objects by name: new ones, or those that the store has; statistics_by_name,
+                  windows_by_name
 partial_ingestion sealed counts of workers as steps; partial_batches: what was added before
 stored_objects    the live classes of a store; stored_windows: what their clock says is logged
 stored_changes    what they share: changes are logged, reads are made after a commit

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     )
     from lazysketch.store.stored_ranges import StoredRanges
     from lazysketch.store.stored_sliding import StoredSliding
+    from lazysketch.store.stored_statistic_windows import (
+        StoredDistinctWindows,
+        StoredDistributionWindows,
+    )
     from lazysketch.store.stored_sums import StoredSums
     from lazysketch.store.stored_windows import StoredWindows
 
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
         | StoredWindows
         | StoredSliding
         | StoredHierarchicalWindows
+        | StoredDistinctWindows
+        | StoredDistributionWindows
     )
 
 __all__ = ["Ingestion", "checked_name", "checked_note", "checked_source"]

@@ -36,15 +36,15 @@ from lazysketch.store.stored_objects import (
 )
 from lazysketch.store.stored_ranges import StoredRanges
 from lazysketch.store.stored_sliding import StoredSliding
+from lazysketch.store.stored_statistic_windows import (
+    StoredDistinctWindows,
+    StoredDistributionWindows,
+)
 from lazysketch.store.stored_sums import StoredSums
 from lazysketch.store.stored_windows import StoredWindows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindowsOptions
-    from lazysketch.store.stored_sliding import StoredSlidingOptions
-    from lazysketch.store.stored_windows import StoredWindowsOptions
 
 __all__ = ["ObjectsByName", "one_table", "require_spec"]
 
@@ -61,11 +61,13 @@ Object = TypeVar(
     StoredWindows,
     StoredSliding,
     StoredHierarchicalWindows,
+    StoredDistinctWindows,
+    StoredDistributionWindows,
 )
 
 
 class ObjectsByName(PartialIngestion):
-    """The objects of a store; base class of :class:`Store`."""
+    """The objects of a store, apart from its windows; base class of :class:`Store`."""
 
     def __init__(self, native: _native.Store) -> None:
         """Read what the directory holds."""
@@ -189,85 +191,6 @@ class ObjectsByName(PartialIngestion):
         chosen = schedule_for(schedule, horizon)
         return self._opened(
             name, lambda origin: StoredHierarchy._of_levels(levels, origin, chosen, **options)
-        )
-
-    def windows(self, name: str, **options: Unpack[StoredWindowsOptions]) -> StoredWindows:
-        """Return the windows of a name: new ones, or those that the store has.
-
-        Guarantee: that of :class:`Windows`, over all lives of the store. What a window contains
-        follows from the log, which has what the clock said: the clock is never asked twice.
-
-        Args:
-            name: their name in the store, 1 to 200 characters.
-            **options: as for the class, without a key; the same in every life, except the clock.
-
-        Returns:
-            Live windows. Their changes are durable when the store commits.
-
-        Raises:
-            ArgumentTypeError: a wrong type.
-            ArgumentValueError: a value outside its range, a name that is open already, or other
-                parameters than those that they were made with.
-            StoreError: a store that cannot be read or written.
-
-        Example:
-            >>> import pathlib, tempfile
-            >>> from lazysketch import Key, open_store
-            >>> folder, key = pathlib.Path(tempfile.mkdtemp()), Key.generate()
-            >>> options = {"every": 1_000, "share": 0.1, "epsilon": 1.0, "delta": 1e-6}
-            >>> with open_store(folder / "s", key=key, anchor=folder / "anchor") as store:
-            ...     store.windows("pages", **options).update_many(["/a"] * 1_500)
-            >>> with open_store(folder / "s", key=key, anchor=folder / "anchor") as store:
-            ...     pages = store.windows("pages", **options)
-            ...     len(pages.windows), pages.step
-            (1, 1500)
-        """
-        return self._opened(name, lambda origin: StoredWindows._of(origin, **options))
-
-    def sliding(self, name: str, **options: Unpack[StoredSlidingOptions]) -> StoredSliding:
-        """Return the sliding windows of a name: new ones, or those that the store has.
-
-        Guarantee: that of :class:`Sliding`, over all lives of the store. The ends of slices that
-        are kept are there after a restart; slices that ended in between have no events.
-
-        Args:
-            name: their name in the store, 1 to 200 characters.
-            **options: as for the class, without a key; the same in every life, except the clock.
-
-        Returns:
-            Live windows. Their changes are durable when the store commits.
-
-        Raises:
-            ArgumentTypeError: a wrong type.
-            ArgumentValueError: a value outside its range, a name that is open already, or other
-                parameters than those that they were made with.
-            StoreError: a store that cannot be read or written.
-        """
-        return self._opened(name, lambda origin: StoredSliding._of(origin, **options))
-
-    def hierarchical_windows(
-        self, name: str, levels: Levels, **options: Unpack[StoredHierarchicalWindowsOptions]
-    ) -> StoredHierarchicalWindows:
-        """Return the windows of a name at all levels of a hierarchy.
-
-        Guarantee: that of :class:`HierarchicalWindows`, over all lives of the store.
-
-        Args:
-            name: their name in the store, 1 to 200 characters.
-            levels: the hierarchy; its levels have the same names in every life.
-            **options: as for the class, without a key; the same in every life, except the clock.
-
-        Returns:
-            Live windows. Their changes are durable when the store commits.
-
-        Raises:
-            ArgumentTypeError: a wrong type.
-            ArgumentValueError: a value outside its range, a name that is open already, or other
-                parameters than those that they were made with.
-            StoreError: a store that cannot be read or written.
-        """
-        return self._opened(
-            name, lambda origin: StoredHierarchicalWindows._of_levels(levels, origin, **options)
         )
 
     @property

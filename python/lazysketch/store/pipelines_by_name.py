@@ -17,15 +17,15 @@ from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.ingestion import checked_name
 from lazysketch.store.recovered_objects import note_record
-from lazysketch.store.statistics_by_name import StatisticsByName
 from lazysketch.store.stored_pipeline import StoredPipeline, noted_split, split_of_note
+from lazysketch.store.windows_by_name import WindowsByName
 
 __all__ = ["PipelinesByName"]
 
 _NOTE: Final = "\0pipeline "  # names of sources are printable, so none is this one
 
 
-class PipelinesByName(StatisticsByName):
+class PipelinesByName(WindowsByName):
     """The pipelines of a store, above its objects."""
 
     def __init__(self, native: _native.Store) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
+from lazysketch.releases.any_release import AnyRelease, any_release
 from lazysketch.releases.release import Release
 from lazysketch.windows.open_windows import Progress
-from lazysketch.windows.window import Window
+from lazysketch.windows.window import AnyWindow, ReleasedWindow, Window
 from lazysketch.windows.window_tables import Moment
 
 __all__ = ["progress_of", "saved_progress"]
@@ -52,10 +53,12 @@ def progress_of(described: dict[str, Any], contents: Iterator[bytes]) -> Progres
     ended = []
     for window in described["ended"]:
         *coarser, finest = [
-            _window(window, Release.from_bytes(next(contents)))
+            _window(window, any_release(next(contents)))
             for _ in range(len(window.get("coarser", ())) + 1)
         ]
-        ended.append(replace(finest, coarser=tuple(coarser)))
+        if isinstance(finest, Window):
+            finest = replace(finest, coarser=tuple(cast("list[Window]", coarser)))
+        ended.append(finest)
     return Progress(
         ended=tuple(ended),
         number=described["number"],
@@ -65,16 +68,17 @@ def progress_of(described: dict[str, Any], contents: Iterator[bytes]) -> Progres
     )
 
 
-def _window(described: dict[str, Any], release: Release) -> Window:
-    return Window(
-        number=described["number"],
-        begin=_moment(described["begin"]),
-        end=_moment(described["end"]),
-        ended=release.finished,  # an end of a slice of an open block is none of the block
-        whole=described["whole"],
-        release=release,
-        names=release.names,
-    )
+def _window(described: dict[str, Any], release: AnyRelease) -> AnyWindow:
+    facts = {
+        "number": described["number"],
+        "begin": _moment(described["begin"]),
+        "end": _moment(described["end"]),
+        "ended": release.finished,  # an end of a slice of an open block is none of the block
+        "whole": described["whole"],
+    }
+    if isinstance(release, Release):
+        return Window(**facts, release=release, names=release.names)
+    return ReleasedWindow(**facts, release=release)
 
 
 def _plain(moment: Moment) -> str | int:

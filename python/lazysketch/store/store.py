@@ -20,12 +20,11 @@ from lazysketch.store.pipelines_by_name import PipelinesByName
 from lazysketch.store.spent import Spent
 from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_distribution import StoredDistribution
-from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
 from lazysketch.store.stored_ranges import StoredRanges
-from lazysketch.store.stored_sliding import StoredSliding
+from lazysketch.store.stored_statistic_windows import StatisticsOfStore
 from lazysketch.store.stored_sums import StoredSums
-from lazysketch.store.stored_windows import StoredWindows
+from lazysketch.store.stored_windows import WindowsOfStore
 
 __all__ = ["Store"]
 
@@ -35,9 +34,7 @@ _OF_OTHER_RELEASES = (
     StoredRanges,
     StoredSums,
     StoredHierarchy,
-    StoredWindows,
-    StoredSliding,
-    StoredHierarchicalWindows,
+    WindowsOfStore,
 )
 
 
@@ -146,7 +143,7 @@ class Store(PipelinesByName):
         chosen = checked_name("name", name)
         if chosen not in self._open:
             raise ArgumentValueError(f"name: expected an open object, got {shown(chosen)}")
-        if isinstance(self._open[chosen], HeldTables):
+        if isinstance(self._open[chosen], HeldTables | StatisticsOfStore):
             raise ArgumentValueError("name: expected counts of items, got others")
         releases = self._eras.earlier.get(chosen, [])
         most = max(len(tables_of(self._open[chosen])) - 1, 0)

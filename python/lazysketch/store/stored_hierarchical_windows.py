@@ -19,7 +19,7 @@ from lazysketch.store.partial_batches import ADDED
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit, workers_split
 from lazysketch.store.stored_objects import number_of_table
-from lazysketch.store.stored_windows import WITHOUT_EVENTS, WindowsOfStore
+from lazysketch.store.stored_windows import WITHOUT_EVENTS, WindowsOfItems
 from lazysketch.windows.cuts import Cut
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.open_windows import Progress
@@ -75,7 +75,7 @@ class _StoredLevels(WindowLevels):
 
 
 @reads_after_commit
-class StoredHierarchicalWindows(WindowsOfStore, HierarchicalWindows):
+class StoredHierarchicalWindows(WindowsOfItems, HierarchicalWindows):
     """Windows of a hierarchy of a store."""
 
     @classmethod

@@ -30,7 +30,7 @@ from lazysketch.store.stored_changes import (
     workers_split,
 )
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
-from lazysketch.windows.live_windows import LiveWindows
+from lazysketch.windows.running_windows import RunningWindows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -343,7 +343,7 @@ def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
             for number, window in stored._live.tables.items()
             for level, table in enumerate(window.tables)
         }
-    if isinstance(stored, LiveWindows):
+    if isinstance(stored, RunningWindows):
         return {number: table._table for number, table in stored._live.tables.items()}
     return {0: cast("_native.PrivateSketch", stored)}
 
@@ -391,7 +391,7 @@ def digest_of(stored: Any) -> str:
     Args:
         stored: an object of a store.
     """
-    if isinstance(stored, LiveWindows):
+    if isinstance(stored, RunningWindows):
         return stored._digest  # type: ignore[attr-defined, no-any-return]
     tables = "".join(table._parameters_digest.hex() for table in tables_of(stored).values())
     further: str = stored._further_parameters()

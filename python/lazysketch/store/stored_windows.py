@@ -29,7 +29,8 @@ from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
 from lazysketch.windows.live_windows import LiveWindows
 from lazysketch.windows.open_windows import OpenWindows, Progress
-from lazysketch.windows.running_windows import closed_windows
+from lazysketch.windows.public_facts import Held
+from lazysketch.windows.running_windows import RunningWindows, closed_windows
 from lazysketch.windows.window import Window, merged
 from lazysketch.windows.window_tables import WindowTables
 from lazysketch.windows.windows import Windows
@@ -45,6 +46,7 @@ __all__ = [
     "StoredWindows",
     "StoredWindowsOptions",
     "TablesOfWindows",
+    "WindowsOfItems",
     "WindowsOfStore",
 ]
 
@@ -124,9 +126,12 @@ class _TablesOfStore(Protocol):
     digest: str
     identities: _native.People | None
 
+    @property
+    def max_weight(self) -> int: ...
 
-class WindowsOfStore(Changes, LiveWindows):
-    """Windows of a store, with levels or without.
+
+class WindowsOfStore(Changes, RunningWindows[Held]):
+    """Windows of a store, whatever they hold.
 
     The clock is asked before each change and each read. If it says that a window or a slice is
     over, a record says so: ends are changes of their own, and a batch that is refused ends nothing.
@@ -139,13 +144,14 @@ class WindowsOfStore(Changes, LiveWindows):
     _clock: _LoggedClock | None
     _digest: str
     _identities_of_all: _native.People | None
+    _most_weight: int
 
     def _begun(
         self, tables: _TablesOfStore, origin: Origin, cut: Cut, kept: int
     ) -> Progress | None:
         """Take the tables of the store, and return how far the windows have come there."""
         self._digest = f"{tables.digest} {cut.description}, {kept} kept"
-        self._identities_of_all = tables.identities
+        self._identities_of_all, self._most_weight = tables.identities, tables.max_weight
         self._clock = None
         origin.check(self._digest)
         if isinstance(cut, ClockCut):
@@ -159,30 +165,10 @@ class WindowsOfStore(Changes, LiveWindows):
         super()._join(journal, name)
         self._lock = journal.lock
 
-    def update_many(
-        self,
-        items: object,
-        weights: object = None,
-        *,
-        column: str | None = None,
-        times: object = None,
-        user: object = None,
-    ) -> None:
-        """Count many events, each in one window, as the method without a store."""
-        call = self._batch(items, weights, empty_rows=None, column=column, times=times, user=user)
+    def _count_batch(self, call: Call) -> None:
+        """Count a batch after the ends of windows that were before it."""
         self._advance()
         self._journal.change(self, call)
-
-    def update(
-        self,
-        item: Item,
-        weight: int = 1,
-        *,
-        time: datetime | None = None,
-        user: Item | None = None,
-    ) -> None:
-        """Count one event, as the method without a store."""
-        LiveWindows.update(self, item, weight, time=time, user=user)
 
     def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:  # noqa: ARG002
         return False  # every event goes through the log
@@ -247,8 +233,7 @@ class WindowsOfStore(Changes, LiveWindows):
     def _count_rows(self, call: Call, live: OpenWindows[Any]) -> None:
         """Count the events between empty rows, and a step for each of these."""
         events, weights = call.events[0], call.weights
-        most = max(table._spec.table.max_weight for table in live.tables.values())
-        check_batch(events, weights, max_weight=most)
+        check_batch(events, weights, max_weight=self._most_weight)
         bounded = self._identities_of_all is not None
         people = people_of_batch(call.user, events=len(events), bounded=bounded)
 
@@ -299,16 +284,50 @@ class WindowsOfStore(Changes, LiveWindows):
             raise closed_windows()
         return tuple(level.release for level in window.levels)
 
-    def _last_published(self) -> list[bytes]:
-        windows = [*self._live.ended, *filter(None, [self._live.open_window()])]
-        levels = zip(*(cast("Window", window).levels for window in windows), strict=True)
-        return [merged(level).to_bytes() for level in levels]
+    def _published(self) -> list[Held]:
+        """Return the windows of which something is published, oldest first."""
+        now = self._live.open_window()
+        windows = self._live.ended if now is None else (*self._live.ended, now)
+        return cast("list[Held]", list(windows))
 
     def _progress(self) -> Progress:
         return self._live.progress
 
 
-class TablesOfWindows(WindowsOfStore):
+class WindowsOfItems(WindowsOfStore[Window], LiveWindows):
+    """Windows of items of a store, with levels or without."""
+
+    def update_many(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        times: object = None,
+        user: object = None,
+    ) -> None:
+        """Count many events, each in one window, as the method without a store."""
+        self._count_batch(
+            self._batch(items, weights, empty_rows=None, column=column, times=times, user=user)
+        )
+
+    def update(
+        self,
+        item: Item,
+        weight: int = 1,
+        *,
+        time: datetime | None = None,
+        user: Item | None = None,
+    ) -> None:
+        """Count one event, as the method without a store."""
+        LiveWindows.update(self, item, weight, time=time, user=user)
+
+    def _last_published(self) -> list[bytes]:
+        levels = zip(*(window.levels for window in self._published()), strict=True)
+        return [merged(level).to_bytes() for level in levels]
+
+
+class TablesOfWindows(WindowsOfItems):
     """Windows of a store with one table each."""
 
     def _stored(

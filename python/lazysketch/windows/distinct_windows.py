@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lazysketch.arguments import check_keywords, checked_integer, with_options
 from lazysketch.errors import ArgumentValueError
@@ -12,11 +12,10 @@ from lazysketch.estimation.intervals import Interval
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.items import Item
 from lazysketch.sketches.distinct_count import DistinctCount
-from lazysketch.sketches.keys import Key, key_or_fresh
+from lazysketch.sketches.keys import Key
 from lazysketch.specification.distinct_spec import BitmapOptions, distinct_spec
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.windows.cuts import Cut
-from lazysketch.windows.statistic_tables import StatisticTables
 from lazysketch.windows.statistic_windows import KEEP, StatisticWindows
 from lazysketch.windows.window import ReleasedWindow
 
@@ -70,6 +69,9 @@ class DistinctWindows(StatisticWindows[ReleasedWindow[DistinctRelease]]):
         True
     """
 
+    _KIND = DistinctCount
+    _EXAMPLE = _EXAMPLE
+
     def __init__(
         self,
         *positional: Never,
@@ -84,18 +86,19 @@ class DistinctWindows(StatisticWindows[ReleasedWindow[DistinctRelease]]):
     ) -> None:
         """Choose the cut, and open the first window, or all windows of a range."""
         check_keywords(type(self), positional, options, BitmapOptions, example=_EXAMPLE)
-        one = key_or_fresh(key)
         self._make(
-            lambda spec, _cut, _kept: (StatisticTables(spec, DistinctCount, key=one), None),
-            lambda cut: _spec_of(cut, **options),
-            example=_EXAMPLE,
+            self._under(key),
             every=every,
             keep=keep,
             begin=begin,
             end=end,
             slices=slices,
             clock=clock,
+            **options,
         )
+
+    def _spec_of(self, cut: Cut, **options: Any) -> TableSpec:
+        return distinct_spec(schedule=cut.every_step, **options)
 
     def update(self, item: Item, *, time: datetime | None = None) -> None:
         """Count one event of an item.
@@ -194,8 +197,3 @@ class DistinctWindows(StatisticWindows[ReleasedWindow[DistinctRelease]]):
 
     def __repr__(self) -> str:
         return self._described("distinct items")
-
-
-def _spec_of(cut: Cut, **options: Unpack[BitmapOptions]) -> TableSpec:
-    """Return the description of the count of one window."""
-    return distinct_spec(schedule=cut.every_step, **options)

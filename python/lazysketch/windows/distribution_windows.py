@@ -13,12 +13,11 @@ from lazysketch.arguments import check_keywords, with_options
 from lazysketch.estimation.intervals import Interval, Intervals
 from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.sketches.distribution import Distribution
-from lazysketch.sketches.keys import Key, key_or_fresh
+from lazysketch.sketches.keys import Key
 from lazysketch.specification.bins import Bins
 from lazysketch.specification.distribution_spec import BinnedOptions, distribution_spec
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.windows.cuts import Cut
-from lazysketch.windows.statistic_tables import StatisticTables
 from lazysketch.windows.statistic_windows import KEEP, StatisticWindows
 from lazysketch.windows.window import ReleasedWindow
 
@@ -72,6 +71,9 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
         (True, True)
     """
 
+    _KIND = Distribution
+    _EXAMPLE = _EXAMPLE
+
     def __init__(
         self,
         *positional: Never,
@@ -86,20 +88,18 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
     ) -> None:
         """Choose the cut, and open the first window, or all windows of a range."""
         check_keywords(type(self), positional, options, BinnedOptions, example=_EXAMPLE)
-        one = key_or_fresh(key)
         self._make(
-            lambda spec, _cut, _kept: (StatisticTables(spec, Distribution, key=one), None),
-            lambda cut: self._spec_of(cut, **options),
-            example=_EXAMPLE,
+            self._under(key),
             every=every,
             keep=keep,
             begin=begin,
             end=end,
             slices=slices,
             clock=clock,
+            **options,
         )
 
-    def _spec_of(self, cut: Cut, **options: Unpack[BinnedOptions]) -> TableSpec:
+    def _spec_of(self, cut: Cut, **options: Any) -> TableSpec:
         """Return the description of the distribution of one window, and keep its bins."""
         cut.check_moves(options.get("mechanism"))
         spec = distribution_spec(schedule=cut.every_step, moves=cut.moves, **options)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias, TypedDict
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.windows.cuts import Cut, cut_of
@@ -15,9 +17,10 @@ from lazysketch.windows.durations import instant_of
 from lazysketch.windows.open_windows import Progress
 from lazysketch.windows.public_facts import Held, KeptWindows
 from lazysketch.windows.running_windows import MOST_KEPT, RunningWindows
+from lazysketch.windows.statistic_tables import Statistic, StatisticTables
 from lazysketch.windows.window_tables import WindowMaker
 
-__all__ = ["KEEP", "Origins", "StatisticWindows"]
+__all__ = ["KEEP", "CutOptions", "Origins", "StatisticWindows"]
 
 KEEP: Final = 24
 """Ended windows that are kept by default."""
@@ -27,34 +30,62 @@ _BYTES_OF_A_CELL: Final = 32  # published, pending and of the open step; of 64 b
 Origins: TypeAlias = Callable[[TableSpec, Cut, int], tuple[WindowMaker[Any], Progress | None]]
 
 
+class CutOptions(TypedDict, total=False):
+    """Keyword arguments that say how a stream is cut into windows, as for :class:`Windows`.
+
+    Args:
+        every: length of a window.
+        keep: number of ended windows that are kept.
+        begin: begin of a range.
+        end: end of a range.
+        slices: parts of a window by the clock.
+        clock: returns seconds since 1970.
+    """
+
+    every: str | timedelta | int | None
+    keep: int
+    begin: str | datetime | None
+    end: str | datetime | None
+    slices: int | None
+    clock: Callable[[], float] | None
+
+
 class StatisticWindows(RunningWindows[Held], KeptWindows[Held]):
     """Windows of which each has one table of its own, of counts that are not those of items."""
+
+    _KIND: ClassVar[type[Statistic]]
+    _EXAMPLE: ClassVar[str]
 
     def _make(
         self,
         origin: Origins,
-        described: Callable[[Cut], TableSpec],
         *,
-        example: str,
-        every: str | timedelta | int | None,
-        keep: int,
-        begin: str | datetime | None,
-        end: str | datetime | None,
-        slices: int | None,
-        clock: Callable[[], float] | None,
+        every: str | timedelta | int | None = None,
+        keep: int = KEEP,
+        begin: str | datetime | None = None,
+        end: str | datetime | None = None,
+        slices: int | None = None,
+        clock: Callable[[], float] | None = None,
+        **options: Any,
     ) -> None:
-        """Choose the cut, and open windows with the tables and the progress of ``origin``.
-
-        ``described`` returns the description of the table of a window, which ``origin`` takes.
-        """
+        """Choose the cut, and open windows with the tables and the progress of ``origin``."""
         if every is None:
-            raise ArgumentTypeError(f"every: expected a length, as in {example}, got none")
+            raise ArgumentTypeError(f"every: expected a length, as in {self._EXAMPLE}, got none")
         cut = cut_of(every, begin=begin, end=end, slices=slices, clock=clock)
         kept = checked_integer("keep", keep, most=MOST_KEPT)
-        spec = described(cut)
+        spec = self._spec_of(cut, **options)
         _check_memory(cut, spec)
         tables, since = origin(spec, cut, kept)
         self._run(cut, tables, since, kept)
+
+    @abstractmethod
+    def _spec_of(self, cut: Cut, **options: Any) -> TableSpec:
+        """Return the description of the table of one window."""
+
+    def _under(self, key: Key | None) -> Origins:
+        """Return the origin of tables under a master key, a fresh one if there is none."""
+        one = key_or_fresh(key)
+        return lambda spec, _cut, _kept: (StatisticTables(spec, self._KIND, key=one), None)
 
     def _count_one(self, event: Any, time: datetime | None) -> None:
         """Count one event."""

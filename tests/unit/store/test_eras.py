@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.unit.store import test_stored_windows as windows
+from tests.unit.store import kinds_of_windows as windows
 from tests.unit.store.lives import KEY, KINDS, NOISE, Lives, events_of, hitters, table
 from tests.unit.store.test_restarts import change, seen
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.unit.store.kinds_of_windows import Clock, opened
 from tests.unit.store.lives import Lives
-from tests.unit.store.test_stored_windows import Clock, opened
 
 
 def test_levels_of_windows_have_ids_of_their_own(lives: Lives) -> None:

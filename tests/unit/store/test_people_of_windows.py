@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.oracle.windows import DAY, at, exact
+from tests.unit.store.kinds_of_windows import FOUND, Clock, seen
 from tests.unit.store.lives import KEY, Lives, check_restarts
 from tests.unit.store.test_people import BOUND, fill, identities, windows
-from tests.unit.store.test_stored_windows import FOUND, Clock, seen
 from tests.unit.windows.test_hierarchical_windows import LEVELS
 from tests.unit.windows.test_people_of_windows import Event, counted
 

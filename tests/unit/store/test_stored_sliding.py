@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.store.kinds_of_windows import KINDS, Clock, opened
 from tests.unit.store.lives import Lives
-from tests.unit.store.test_stored_windows import KINDS, Clock, opened
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentValueError
