@@ -13,6 +13,7 @@ _NOISE: Final = "tests/unit/sums/test_sums_noise.py::"
 _SUMS: Final = "tests/unit/sums/test_sums.py::"
 _COVERAGE: Final = "tests/statistical/test_sums_coverage.py::"
 _STORED: Final = "tests/unit/store/test_stored_sums.py::"
+_VERB: Final = "tests/unit/cli/commands/test_sums.py::"
 _ENDS: Final = "lazysketch.releases.sums_queries:SumsQueries"
 
 BUGS_OF_SUMS_IN_THE_CORE: Final = (
@@ -175,6 +176,26 @@ BUGS_OF_SUMS: Final = (
         patch=edited(
             "lazysketch.store.spent:plain_privacy",
             ("(privacy.counts, privacy.values)", "(privacy.counts,)"),
+        ),
+    ),
+    PlantedBug(
+        name="sums-of-a-list-cover-separately",
+        subject="distribution",
+        claim="Items that are chosen by their sums have intervals for an item chosen before.",
+        caught_by=_VERB + "test_sums_of_a_file_and_of_its_release",
+        patch=edited(
+            "lazysketch.releases.sum_rows:top_sum_rows",
+            ("simultaneous=True", "simultaneous=False"),
+        ),
+    ),
+    PlantedBug(
+        name="row-without-a-value-is-an-event",
+        subject="schedule",
+        claim="A row without a number is an event of its item, with the value 0.",
+        caught_by="tests/unit/sources/test_values.py::test_values_are_those_of_the_rows[csv]",
+        patch=edited(
+            "lazysketch.sources.formats.numbers:with_values",
+            ("np.full(len(written), np.nan)", "np.zeros(len(written))"),
         ),
     ),
 )

@@ -24,6 +24,7 @@ __all__ = [
     "key_input_options",
     "number_input_options",
     "sample_options",
+    "sums_input_options",
     "unweighted_input_options",
 ]
 
@@ -104,6 +105,11 @@ def key_input_options(command: Command) -> Command:
     return gathered(settings, "reading", *by_key)(command)
 
 
+def sums_input_options(command: Command) -> Command:
+    """Add the options of inputs whose items have values; the command gets them as ``reading``."""
+    return gathered(InputSettings, "reading", *_FIELDS, _VALUE, *_ROWS, *_FOLLOWING)(command)
+
+
 _FORMAT: Final = (
     option_with_default(
         "--format",
@@ -171,6 +177,12 @@ _WEIGHTS: Final = (
         help="Clip larger weights to N; the noise is proportional to it.  "
         "[default: none; required with --weight]",
     ),
+)
+_VALUE: Final = click.option(
+    "--value",
+    metavar="FIELD",
+    help="Field with the number that is added up: a column, a key, a path of keys; in captures "
+    "and some logs size. Text that is a number counts too.  [default: none; required]",
 )
 _FIELDS: Final = (*_FORMAT, *_BY, *_PARSING)
 _CELLS: Final = (

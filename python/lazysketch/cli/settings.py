@@ -291,6 +291,7 @@ class InputSettings:
     regex: str | None = None
     trusted_hops: int | None = None
     kafka_settings: str | None = None
+    value: str | None = None
 
     def open(
         self,
@@ -329,6 +330,7 @@ class InputSettings:
             positions=positions,
             regex=self.regex,
             trusted_hops=self.trusted_hops,
+            value=self.value,
         )
 
 

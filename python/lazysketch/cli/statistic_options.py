@@ -34,8 +34,10 @@ __all__ = [
     "DistinctSettings",
     "DistributionSettings",
     "RangesSettings",
+    "StatisticSettings",
     "distinct_options",
     "distribution_options",
+    "horizon_option",
     "ranges_options",
     "shares_of",
 ]
@@ -246,7 +248,7 @@ def ranges_options(command: Command) -> Command:
     return gathered(RangesSettings, "counting", *_RANGES)(command)
 
 
-_horizon_option: Final = partial(
+horizon_option: Final = partial(
     click.option,
     "--horizon",
     type=int,
@@ -262,7 +264,7 @@ _DISTINCT: Final = (
         help="Neighbouring streams have the events of another item in place of all events of one "
         "(substitution), or empty steps (zero-out), which has half the noise.",
     ),
-    _horizon_option(),
+    horizon_option(),
     option_with_default(
         "--bits",
         type=int,
@@ -314,7 +316,7 @@ BINS: Final = (
 )
 _DISTRIBUTION: Final = (
     *PRIVACY[:3],
-    _horizon_option(),
+    horizon_option(),
     PRIVACY[3],
 )
 KEYS: Final = (

@@ -17,6 +17,7 @@ SHORT_HELP: Final = {
     "distinct": "The number of different items, or people.",
     "quantiles": "Quantiles or a histogram of a number.",
     "ranges": "Counts of ranges of keys, such as networks of addresses.",
+    "sums": "Sums, counts and means of a number by item.",
     "pipeline": "Several statistics of a stream, under one guarantee.",
     "query": "Estimates from a release.",
     "inspect": "The parameters of releases.",

@@ -236,6 +236,7 @@ def open_topics(
     follow: bool = False,
     regex: str | None = None,
     trusted_hops: int | None = None,
+    value: str | None = None,
     note: Callable[[str], str] | None = None,
     reread: bool = False,
 ) -> TopicSource:
@@ -269,6 +270,7 @@ def open_topics(
             are not read.
         regex: A regular expression whose named groups are the fields.
         trusted_hops: As for :func:`~lazysketch.sources.open_source`.
+        value: The field of a number of each row, likewise.
         note: Returns what a store keeps of a source, as ``store.note``: partitions go on after what
             was counted of them. Batches are then counted with ``source.place``. No row at all is no
             error.
@@ -317,6 +319,7 @@ def open_topics(
         user=user,
         regex=regex,
         trusted_hops=trusted_hops,
+        value=value,
     )
     found = checked_addresses(addresses)
     return TopicSource(

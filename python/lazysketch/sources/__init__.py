@@ -27,9 +27,10 @@ from lazysketch.sources.formats.format import ITEM_TYPES
 from lazysketch.sources.formats.registry import FORMATS
 from lazysketch.sources.formats.timestamps import TIME_UNITS
 from lazysketch.sources.io.paths import expand_paths
+from lazysketch.sources.opening import open_source
 from lazysketch.sources.parts import FilePart, parts_of, read_part
 from lazysketch.sources.request import checked_request
-from lazysketch.sources.source import Source, open_source
+from lazysketch.sources.source import Source
 from lazysketch.sources.tally import Position, Tally
 
 __all__ = [

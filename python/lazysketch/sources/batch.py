@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Items: TypeAlias = (
         Sequence[Item] | TextColumn | NDArray[np.int64] | NDArray[np.uint64] | NDArray[np.float64]
     )
-    Weights: TypeAlias = Sequence[int] | NDArray[np.int64]
+    Weights: TypeAlias = Sequence[int] | NDArray[np.int64] | NDArray[np.float64]
 
 UNKNOWN_TIME = -(1 << 63)
 
@@ -53,7 +53,8 @@ class RowBatch:
             as a list, a NumPy array or an Arrow array without nulls.
         malformed: Positions of unreadable rows, counted from 0 over all rows of the
             batch, ascending.
-        weights: The weight of each item, as a list or an array; None if all are 1.
+        weights: The weight of each item, as a list or an array; None if all are 1. For sums by item
+            the value of each, as float64.
         clipped: Indices, counted from 0, of the items whose weight exceeded the maximum.
         absent: Positions, as in ``malformed``, of valid rows of a kind that does not have
             the field (an ARP packet has no port). They are empty steps too.
@@ -119,9 +120,9 @@ class RowBatch:
 
     @property
     def total_weight(self) -> int:
-        """The sum of the weights."""
+        """The sum of the weights; with values in their place the number of items."""
         weights = self.weights
-        if weights is None:
+        if weights is None or getattr(weights, "dtype", None) == np.float64:
             return len(self.items)
         if isinstance(weights, np.ndarray):
             if not weights.size or int(weights.max()) <= _LARGEST // weights.size:

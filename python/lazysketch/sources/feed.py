@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Protocol, cast
 
 from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.sums_privacy import SumsPrivacy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -135,7 +136,8 @@ def _feed_people(sketch: _TakesPeople, batch: RowBatch, users: Items, *, by_rows
 def _check_bound(sketch: object, *, of_people: bool) -> None:
     """Raise ArgumentValueError if a private sketch would ignore the people of a source."""
     privacy = getattr(sketch, "privacy", None)
-    if privacy is not None and of_people and privacy.person_bound is None:
+    bound = None if isinstance(privacy, SumsPrivacy) else getattr(privacy, "person_bound", None)
+    if privacy is not None and of_people and bound is None:
         raise ArgumentValueError(
             "sketch: expected a person_bound, since the source has people, got none"
         )
@@ -144,6 +146,8 @@ def _check_bound(sketch: object, *, of_people: bool) -> None:
 def check_weights(sketch: object, max_weight: int) -> None:
     """Raise ArgumentValueError if a private sketch accepts smaller weights only."""
     privacy = getattr(sketch, "privacy", None)
+    if isinstance(privacy, SumsPrivacy):  # takes numbers of any size
+        return
     if privacy is not None and privacy.max_weight < max_weight:
         raise ArgumentValueError(
             f"sketch: expected max_weight of at least {max_weight}, as in the source, "

@@ -30,18 +30,23 @@ def checked_request(
     user: str | None = None,
     regex: str | None = None,
     trusted_hops: int | None = None,
+    value: str | None = None,
 ) -> Selection:
     """Return the fields to take from each row, for any format.
 
     The arguments are those of :func:`~lazysketch.sources.open_source`.
 
     Raises:
-        ArgumentTypeError: a wrong type, or only one of ``weight`` and ``max_weight``.
+        ArgumentTypeError: a wrong type, only one of ``weight`` and ``max_weight``, or a value with
+            a weight or a time.
         ArgumentValueError: an unknown encoding, delimiter or unit; no regular expression.
     """
     check_texts(field=field, encoding=encoding, weight=weight, time=time)
     check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit, user=user)
-    check_texts(regex=regex)
+    check_texts(regex=regex, value=value)
+    if value is not None and (weight is not None or times or time is not None):
+        other = "weight" if weight is not None else "times"
+        raise ArgumentTypeError(f"value: expected none with {other}, got one")
     check_bools(times=times)
     return Selection(
         field=field,
@@ -56,6 +61,7 @@ def checked_request(
         user=user,
         regex=_checked_expression(regex),
         trusted_hops=_checked_hops(trusted_hops),
+        value=value,
     )
 
 

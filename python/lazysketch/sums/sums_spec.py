@@ -16,10 +16,10 @@ from lazysketch.specification.table_spec import TableSpec
 from lazysketch.specification.value_grid import ValueGrid
 from lazysketch.sums.shared_budget import with_shared_budget
 
-__all__ = ["SumsOptions", "SumsSpec", "sums_spec"]
+__all__ = ["DEPTH", "WIDTH", "SumsOptions", "SumsSpec", "sums_spec"]
 
-_DEPTH: Final = 5
-_WIDTH: Final = 1024
+DEPTH: Final = 5
+WIDTH: Final = 1024
 _LEAST_SHARE: Final = 0.2  # of mu^2: means need counts too
 _MOST_SHARE: Final = 0.8
 
@@ -124,8 +124,8 @@ def sums_spec(
     epsilon: float,
     delta: float,
     step: float | None = None,
-    depth: int = _DEPTH,
-    width: int = _WIDTH,
+    depth: int = DEPTH,
+    width: int = WIDTH,
     relation: Relation = "substitution",
     horizon: int | None = None,
     schedule: Schedule | None = None,

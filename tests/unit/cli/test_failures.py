@@ -87,7 +87,7 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ),
         (
             "rows.txt",
-            "expected a verb (top, estimate, distinct, quantiles, ranges, pipeline, query, ",
+            "expected a verb (top, estimate, distinct, quantiles, ranges, sums, pipeline, ",
         ),
         ("top --domain items.txt", "Missing argument 'FILE...'."),
         ("estimate rows.txt", "Missing option '--items'."),

@@ -149,5 +149,5 @@ def quantiles(
         charged=charged,
         result=result,
         kept=kept,
-        shown=showing,
+        shown=lambda _: showing,
     )

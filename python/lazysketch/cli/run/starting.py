@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DistributionSettings,
         RangesSettings,
     )
+    from lazysketch.cli.sums_options import SumsSettings
     from lazysketch.cli.view.report import RowsOf
     from lazysketch.sources import Source
 
@@ -100,7 +101,7 @@ def discovered_target(
 
 
 def statistic_target(
-    settings: DistinctSettings | DistributionSettings | RangesSettings,
+    settings: DistinctSettings | DistributionSettings | RangesSettings | SumsSettings,
     source: Source,
     reading: InputSettings,
     *,

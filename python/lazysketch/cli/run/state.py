@@ -10,8 +10,9 @@ from __future__ import annotations
 import dataclasses
 import secrets
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from click.core import ParameterSource
 
@@ -27,11 +28,17 @@ from lazysketch.cli.run.state_definition import (
     OPEN,
     OPTIONS_OF,
     RANGES,
+    SUMS,
     VALUES,
     Definition,
 )
 from lazysketch.cli.settings import DiscoverySettings, SketchSettings
-from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings, RangesSettings
+from lazysketch.cli.statistic_options import (
+    DistinctSettings,
+    DistributionSettings,
+    RangesSettings,
+)
+from lazysketch.cli.sums_options import SumsSettings
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import (
     ArgumentTypeError,
@@ -43,7 +50,7 @@ from lazysketch.errors import (
 from lazysketch.sources.io.positions import Positions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from types import TracebackType
 
     import click
@@ -53,10 +60,8 @@ if TYPE_CHECKING:
     from lazysketch.cli.settings import InputSettings, StateSettings
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import Store
-    from lazysketch.store.stored_distinct import StoredDistinct
-    from lazysketch.store.stored_distribution import StoredDistribution
     from lazysketch.store.stored_objects import StoredHitters, StoredSketch
-    from lazysketch.store.stored_ranges import StoredRanges
+    from lazysketch.sums.sums_spec import SumsSpec
 
 __all__ = ["State"]
 
@@ -71,12 +76,17 @@ Settings = TypeVar(
     "DistinctSettings",
     "DistributionSettings",
     "RangesSettings",
+    "SumsSettings",
+)
+StatisticSettings: TypeAlias = (
+    "DistinctSettings | DistributionSettings | RangesSettings | SumsSettings"
 )
 # The settings of each statistic.
-_STATISTICS: Final = {
+_STATISTICS: Final[Mapping[str, type[StatisticSettings]]] = {
     DISTINCT: DistinctSettings,
     VALUES: DistributionSettings,
     RANGES: RangesSettings,
+    SUMS: SumsSettings,
 }
 
 
@@ -263,19 +273,22 @@ class State:
 
     def statistic(
         self,
-        settings: DistinctSettings | DistributionSettings | RangesSettings,
+        settings: StatisticSettings,
         reading: InputSettings,
     ) -> StoredStatistic:
         """Return the statistic, new or as it was left."""
-        spec = settings.spec
         counted = next(name for name, kind in _STATISTICS.items() if isinstance(settings, kind))
-        self._define(spec, counted, _values(settings, OPTIONS_OF[counted]), reading)
-        return self._statistic(counted, spec)
+        self._define(settings.spec, counted, _values(settings, OPTIONS_OF[counted]), reading)
+        return self._statistic(settings)
 
-    def _statistic(self, counted: str, spec: TableSpec) -> StoredStatistic:
-        if counted == DISTINCT:
+    def _statistic(self, settings: StatisticSettings) -> StoredStatistic:
+        if isinstance(settings, SumsSettings):
+            sums = settings.spec
+            return self._made(lambda: self.store.sums(OBJECT, sums))
+        spec = settings.spec
+        if isinstance(settings, DistinctSettings):
             return self._made(lambda: self.store.distinct(OBJECT, spec))
-        if counted == VALUES:
+        if isinstance(settings, DistributionSettings):
             return self._made(lambda: self.store.distribution(OBJECT, spec))
         return self._made(lambda: self.store.ranges(OBJECT, spec))
 
@@ -287,8 +300,8 @@ class State:
         counted = self.definition.counted
         if counted in _STATISTICS:
             options = {name: known[name] for name in OPTIONS_OF[counted]}
-            spec = _STATISTICS[counted](**options, chosen=self.definition.chosen).spec
-            return self._statistic(counted, spec)
+            chosen = self.definition.chosen
+            return self._statistic(_STATISTICS[counted](**options, chosen=chosen))
         settings = SketchSettings(
             **{name: known[name] for name in OF_SKETCH}, chosen=self.definition.chosen
         )
@@ -302,7 +315,7 @@ class State:
 
     def _define(
         self,
-        table: TableSpec,
+        table: TableSpec | SumsSpec,
         counted: str,
         options: dict[str, object],
         reading: InputSettings,
@@ -338,14 +351,7 @@ class State:
         return stored
 
 
-Made = TypeVar(
-    "Made",
-    "StoredSketch",
-    "StoredHitters",
-    "StoredDistinct",
-    "StoredDistribution",
-    "StoredRanges",
-)
+Made = TypeVar("Made", "StoredSketch", "StoredHitters", "StoredStatistic")
 
 
 def _pinned(settings: SketchSettings, table: TableSpec) -> dict[str, object]:

@@ -9,13 +9,14 @@ from lazysketch.errors import LazySketchError
 from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_distribution import StoredDistribution
 from lazysketch.store.stored_ranges import StoredRanges
+from lazysketch.store.stored_sums import StoredSums
 
 if TYPE_CHECKING:
     from lazysketch.cli.run.state import State
     from lazysketch.sources import Source
     from lazysketch.store.stored_objects import StoredHitters, StoredSketch
 
-    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution | StoredRanges
+    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution | StoredRanges | StoredSums
     Kept: TypeAlias = StoredSketch | StoredHitters | StoredStatistic
 
 __all__ = ["Counting"]
@@ -84,6 +85,11 @@ class Counting:
                 stored.update_many(items)
             else:
                 stored.update_rows(items, empty_rows=empty_rows)
+        elif isinstance(stored, StoredSums):  # whose weights are the values
+            if empty_rows is None:
+                stored.update_many(items, weights)
+            else:
+                stored.update_rows(items, weights, empty_rows=empty_rows)
         elif empty_rows is None:
             stored.update_many(items, weights, user=user)
         else:

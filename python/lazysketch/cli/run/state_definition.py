@@ -28,6 +28,7 @@ __all__ = [
     "OPEN",
     "OPTIONS_OF",
     "RANGES",
+    "SUMS",
     "VALUES",
     "Definition",
 ]
@@ -47,8 +48,8 @@ _OF_PEOPLE: Final = {
     "per_cell": "--per-cell",
     "most_people": "--most-people",
 }
-# How rows are read, by parameter; states of earlier versions know neither.
-_OF_ROWS: Final = {"regex": "--regex", "trusted_hops": "--trusted-hops"}
+# How rows are read, by parameter; states of earlier versions know none of them.
+_OF_ROWS: Final = {"regex": "--regex", "trusted_hops": "--trusted-hops", "value": "--value"}
 # Options that define what is counted, by parameter.
 OF_SKETCH: Final = {
     "epsilon": "--epsilon",
@@ -90,6 +91,16 @@ OF_VALUES: Final = {
     "edges": "--edges",
     "max_events_per_user": "--max-events-per-user",
 }
+OF_SUMS: Final = {
+    **_OF_STATISTIC,
+    "low": "--low",
+    "high": "--high",
+    "step": "--step",
+    "depth": "--depth",
+    "width": "--width",
+    "max_events_per_user": "--max-events-per-user",
+    "hash_seed": "--hash-seed",
+}
 OF_RANGES: Final = {
     **_OF_STATISTIC,
     "bits": "--bits",
@@ -100,12 +111,14 @@ OF_RANGES: Final = {
 # What is counted, and the options that define it.
 LISTED, DISCOVERED, DISTINCT, VALUES = "listed", "discovered", "distinct", "values"
 RANGES: Final = "ranges"
+SUMS: Final = "sums"
 OPTIONS_OF: Final[Mapping[str, Mapping[str, str]]] = {
     LISTED: OF_SKETCH,
     DISCOVERED: {**OF_SKETCH, **OF_DISCOVERY},
     DISTINCT: OF_DISTINCT,
     VALUES: OF_VALUES,
     RANGES: OF_RANGES,
+    SUMS: OF_SUMS,
 }
 IN_WORDS: Final[Mapping[str, str]] = {
     LISTED: "items of a list",
@@ -113,6 +126,7 @@ IN_WORDS: Final[Mapping[str, str]] = {
     DISTINCT: "a number of distinct items",
     VALUES: "a distribution of values",
     RANGES: "ranges of keys",
+    SUMS: "sums of values by item",
 }
 OF_INPUT: Final = {
     "format": "--format",

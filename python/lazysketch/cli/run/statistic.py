@@ -1,8 +1,8 @@
-"""One statistic of a stream as the target of a run: distinct items, values, ranges."""
+"""One statistic of a stream as the target of a run: distinct items, values, ranges, sums."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lazysketch.cli.view.guarantees import guarantees
 from lazysketch.cli.view.report import CONFIDENCE, Moment, report
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from lazysketch.cli.run.targets import TakesRows
     from lazysketch.cli.view.output import Report, Row
-    from lazysketch.privacy.accounting import Privacy
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.any_release import AnyRelease
     from lazysketch.specification.schedules import Schedule
@@ -25,7 +24,7 @@ class _Counted(Protocol):
     """What a live statistic is, here and in a state."""
 
     @property
-    def privacy(self) -> Privacy: ...
+    def privacy(self) -> Composable: ...
 
     @property
     def schedule(self) -> Schedule: ...
@@ -38,9 +37,10 @@ class _Counted(Protocol):
 
     def close(self) -> None: ...
 
-    def update_many(self, values: object, /) -> None: ...
+    # One column, or items and their values.
+    def update_many(self, *columns: Any, **others: Any) -> None: ...
 
-    def update_rows(self, values: object, /, *, empty_rows: object) -> None: ...
+    def update_rows(self, *columns: Any, **others: Any) -> None: ...
 
 
 class Shown(Protocol):
@@ -101,15 +101,15 @@ class Statistic:
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Take a step for each event."""
-        del weights, user  # there are none
-        self._counted.update_many(items)
+        del user  # there are none
+        self._counted.update_many(*_columns(items, weights))
 
     def update_rows(
         self, items: object, weights: object = None, *, empty_rows: object, user: object = None
     ) -> None:
         """Take a step for each row; empty rows have no event."""
-        del weights, user  # there are none
-        self._counted.update_rows(items, empty_rows=empty_rows)
+        del user  # there are none
+        self._counted.update_rows(*_columns(items, weights), empty_rows=empty_rows)
 
     def moment(self) -> Moment:
         """Return the public state."""
@@ -143,3 +143,8 @@ class Statistic:
             ends=self._shown.ends,
             each=self._shown.each,
         )
+
+
+def _columns(items: object, weights: object) -> tuple[object, ...]:
+    """Return the columns of a batch; of sums weights are values, elsewhere there are none."""
+    return (items,) if weights is None else (items, weights)

@@ -11,7 +11,12 @@ from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import open_inputs, statistic_target
 from lazysketch.cli.run.state import State
-from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings, RangesSettings
+from lazysketch.cli.statistic_options import (
+    DistinctSettings,
+    DistributionSettings,
+    RangesSettings,
+)
+from lazysketch.cli.sums_options import SumsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run_of_statistic"]
 
-_Settings = TypeVar("_Settings", DistinctSettings, DistributionSettings, RangesSettings)
+_Settings = TypeVar(
+    "_Settings", DistinctSettings, DistributionSettings, RangesSettings, SumsSettings
+)
 
 
 def run_of_statistic(
@@ -41,7 +48,7 @@ def run_of_statistic(
     charged: LedgerSettings,
     result: ResultSettings,
     kept: StateSettings,
-    shown: Shown | None = None,
+    shown: Callable[[InputSettings], Shown] | None = None,
     check: Callable[[_Settings], None] | None = None,
 ) -> int:
     """Count the rows of inputs, show the result and return the exit status.
@@ -55,7 +62,8 @@ def run_of_statistic(
         charged: The ledger.
         result: Where the result goes.
         kept: The state.
-        shown: What is shown; what a query shows if None.
+        shown: Returns what is shown, once it is known how the inputs are read; what a query shows
+            if None.
         check: Raises unless what is counted, by the first run of a state too, can be shown.
 
     Raises:
@@ -75,7 +83,13 @@ def run_of_statistic(
         counting = counting.published_for(source, reading, result, ends=ends)
         return count(
             source,
-            statistic_target(counting, source, reading, shown=shown, state=state),
+            statistic_target(
+                counting,
+                source,
+                reading,
+                shown=None if shown is None else shown(reading),
+                state=state,
+            ),
             signals=context.ensure_object(Signals),
             reading=reading,
             horizon=counting.horizon,

@@ -83,6 +83,7 @@ def open_topic_inputs(
         follow=reading.follow,
         regex=reading.regex,
         trusted_hops=reading.trusted_hops,
+        value=reading.value,
         note=None if state is None else state.store.note,
         reread=state is not None and state.rereads,
     )

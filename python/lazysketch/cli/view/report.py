@@ -49,8 +49,8 @@ class Moment:
 
     @property
     def item_rows(self) -> list[ItemRow]:
-        """The rows, if they are of items; none if they are of a number, or of values."""
-        of_items = bool(self.rows) and "item" in self.rows[0]
+        """The rows, if they are counts of items; none if they are of a number, values or sums."""
+        of_items = bool(self.rows) and {"item", "estimate"} <= self.rows[0].keys()
         return cast("list[ItemRow]", list(self.rows)) if of_items else []
 
 

@@ -235,9 +235,11 @@ _TITLES: Final = {
     "relative_error": "error",
     "noise_deviation_max": "noise",
 }
+_SHORT: Final = 1_000  # sums below have digits after the point where these are known
 _SHORT_ID: Final = 8  # hex digits that distinguish the parts of a release; JSON and CSV have all
 _SHOWN: Final[Mapping[str, Callable[[object], str]]] = {
     "estimate": _count,
+    "sum": lambda value: f"{_number(value):,g}" if abs(_number(value)) < _SHORT else _count(value),
     "low": _count,
     "high": _bound,
     "share": _percent,

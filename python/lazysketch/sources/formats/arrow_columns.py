@@ -52,6 +52,7 @@ def batch_of_columns(
     *,
     times: pa.Array | None = None,
     users: pa.Array | None = None,
+    values: pa.Array | None = None,
 ) -> RowBatch:
     """Make a batch of columns whose types ``check_types`` has accepted.
 
@@ -61,17 +62,23 @@ def batch_of_columns(
         selection: Has ``max_weight`` and ``time_unit``.
         times: The times, or None.
         users: The people, or None.
+        values: Numbers that are the weights, or None.
     """
     people = None if users is None else _people(users)
     instants = None if times is None else times_of_column(times, unit=selection.time_unit)
     items, valid = _real(items) if selection.item_type == NUMBERS else _readable(items)
+    if values is not None:
+        numbers, known = _real(values)
+        valid = _both(valid, known)
+        own = numbers.fill_null(0.0).to_numpy(zero_copy_only=False)
+        return _batch(items, own, valid, selection, times=instants, people=people)
     if weights is None:
         return _batch(items, None, valid, selection, times=instants, people=people)
-    values = weights.fill_null(0).to_numpy(zero_copy_only=False)
+    integers = weights.fill_null(0).to_numpy(zero_copy_only=False)
     valid = _both(valid, _validity(weights))
-    if values.dtype.kind == "i" and values.size and values.min() < 0:
-        valid = _both(valid, values >= 0)
-    return _batch(items, values, valid, selection, times=instants, people=people)
+    if integers.dtype.kind == "i" and integers.size and integers.min() < 0:
+        valid = _both(valid, integers >= 0)
+    return _batch(items, integers, valid, selection, times=instants, people=people)
 
 
 def _readable(items: pa.Array) -> tuple[pa.Array, NDArray[np.bool_] | None]:
@@ -147,6 +154,12 @@ def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: st
             f"{field}, got {item}: write --items-type {kind} "
             f"(in Python item_type={kind!r})"
         )
+    value = types.get("value")
+    if value is not None and not (pa.types.is_integer(value) or _is_real(value)):
+        raise SourceError(
+            f"{name}: expected numbers in field {shown(selection.value)} for the value, "
+            f"got {type_shown(value)}"
+        )
     if weight is not None and not pa.types.is_integer(weight):
         raise SourceError(
             f"{name}: expected integers in field {shown(selection.weight)} for the weight, "
@@ -181,7 +194,7 @@ def _kind_of(item: pa.DataType) -> str | None:
 
 def _batch(
     items: pa.Array,
-    weights: NDArray[np.integer] | None,
+    weights: NDArray[np.integer] | NDArray[np.float64] | None,
     valid: NDArray[np.bool_] | None,
     selection: Selection,
     *,
@@ -200,8 +213,10 @@ def _batch(
         users = None if users is None else users.filter(pa.array(valid))
         weights = None if weights is None else weights[valid]
     clipped: list[int] = []
-    counted: NDArray[np.int64] | None = None
-    if weights is not None:
+    counted: NDArray[np.int64] | NDArray[np.float64] | None = None
+    if weights is not None and selection.value is not None:
+        counted = weights.astype(np.float64, copy=False)
+    elif weights is not None:
         most = selection.max_weight
         if weights.size and int(weights.max()) > most:
             clipped = np.flatnonzero(weights > most).tolist()

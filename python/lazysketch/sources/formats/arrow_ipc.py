@@ -81,6 +81,7 @@ def _batches(
                 selection,
                 times=part.get("time"),
                 users=part.get("user"),
+                values=part.get("value"),
             )
 
 

@@ -49,7 +49,7 @@ class RowCutter:
         wanted: The column numbers to take, counted from 0, by role.
         delimiter: The delimiter, one ASCII character.
         quoted: Whether fields may be quoted.
-        selection: Has ``max_weight`` and ``time_unit``.
+        selection: Has ``max_weight``, ``value`` and ``time_unit``.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class RowCutter:
             field=wanted["field"],
             weight=wanted.get("weight"),
             max_weight=selection.max_weight,
-            time=wanted.get("time"),
+            time=wanted.get("time", wanted.get("value")),  # as written, whatever it means
             user=wanted.get("user"),
             delimiter=ord(delimiter),
             quoted=quoted,

@@ -73,6 +73,8 @@ def _field_reader(layout: str, selection: Selection) -> FieldReader:
     time = selection.time
     if selection.times and layout not in _NAMED:
         time = "time"
+    if selection.value is not None:
+        time = selection.value  # as written, whatever it means
     names = (selection.field, selection.weight, time, selection.user)
     field, weight, time_name, user = (
         None if name is None else name.encode("utf-8", "surrogatepass") for name in names
@@ -101,11 +103,14 @@ def _field_reader(layout: str, selection: Selection) -> FieldReader:
 def _without_column(rows: FieldReader, selection: Selection, *, name: str) -> SourceError:
     if rows.lacks == "header":
         return SourceError(f"{name}: expected a line #Fields: before the first row, got none")
-    wanted = dict(selection.columns())[rows.lacks or "field"]
+    lacks = rows.lacks or "field"
+    if lacks == "time" and selection.value is not None:
+        lacks = "value"
+    wanted = dict(selection.columns())[lacks]
     names = rows.columns or []
     # A line of data may follow "#Fields:" in a damaged file.
     certain = all(_COLUMN.fullmatch(column) for column in names)
     got = names_shown(names) if certain else f"{len(names):,} others"
     return SourceError(
-        f"{name}: expected one column {shown(wanted)} for {rows.lacks} in #Fields:, got {got}"
+        f"{name}: expected one column {shown(wanted)} for {lacks} in #Fields:, got {got}"
     )

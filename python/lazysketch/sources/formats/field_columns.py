@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lazysketch.sources.batch import RowBatch
+from lazysketch.sources.formats.numbers import with_values
 from lazysketch.sources.formats.timestamps import times_of_text
 
 if TYPE_CHECKING:
@@ -19,10 +20,13 @@ def batch_of_fields(columns: _FieldRows, selection: Selection) -> RowBatch:
 
     Args:
         columns: What ``FieldReader`` or ``DelimitedReader`` of the native core has read.
-        selection: Has ``weight`` and ``time_unit``.
+        selection: Has ``weight``, ``value`` and ``time_unit``.
     """
     items, malformed, weights, clipped, times, users, without_user = columns
-    return RowBatch(
+    written = None if selection.value is None else times  # taken in the place of times
+    if written is not None:
+        times = None
+    batch = RowBatch(
         items=items,
         malformed=malformed.tolist(),
         weights=None if selection.weight is None else weights,
@@ -31,3 +35,4 @@ def batch_of_fields(columns: _FieldRows, selection: Selection) -> RowBatch:
         users=users,
         without_user=without_user.tolist(),
     )
+    return batch if written is None else with_values(batch, written)

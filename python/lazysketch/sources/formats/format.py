@@ -95,14 +95,19 @@ class Format:
 
         Raises:
             ArgumentTypeError: The format requires a field, which the request lacks.
-            ArgumentValueError: The format has no such field, weight, delimiter, type, time or
-                person, or the person is the item.
+            ArgumentValueError: The format has no such field, weight, value, delimiter, type, time
+                or person, or the person is the item.
         """
         format_ = f"for format {self.name!r}"
         if self.fields is not None and request.weight not in (None, *self.weights):
             known = ", ".join(self.weights) or "none"
             raise ArgumentValueError(
                 f"weight: expected {known} {format_}, got {shown(request.weight)}"
+            )
+        if self.fields is not None and request.value not in (None, *self.weights):
+            known = ", ".join(self.weights) or "none"
+            raise ArgumentValueError(
+                f"value: expected {known} {format_}, got {shown(request.value)}"
             )
         if request.delimiter not in (None, self.delimiter) and self.delimiter != "":
             raise ArgumentValueError(
@@ -135,6 +140,7 @@ class Format:
             user=self._user(request.user, field),
             regex=request.regex,
             trusted_hops=request.trusted_hops,
+            value=request.value,
         )
 
     def _user(self, user: str | None, field: str | None) -> str | None:

@@ -32,7 +32,7 @@ import numpy as np
 
 from lazysketch._native import json_rows
 from lazysketch.sources.batch import RowBatch
-from lazysketch.sources.formats.numbers import NUMBERS
+from lazysketch.sources.formats.numbers import NUMBERS, with_values
 from lazysketch.sources.formats.timestamps import times_of_text, times_of_texts
 from lazysketch.sources.io.text_blocks import row_blocks
 from lazysketch.sources.limits import LONGEST_ITEM
@@ -118,7 +118,9 @@ class Columns(NamedTuple):
 
 def columns_of(block: bytes, selection: Selection) -> Columns:
     """Return the selected fields of a block of whole rows."""
-    names = (selection.field, selection.weight, selection.time, selection.user)
+    # A value is a text or a number as written, as a time is.
+    of_time = selection.value or selection.time
+    names = (selection.field, selection.weight, of_time, selection.user)
     field, weight, time, user = (
         None if name is None else name.encode("utf-8", "surrogatepass") for name in names
     )
@@ -138,9 +140,9 @@ def columns_of(block: bytes, selection: Selection) -> Columns:
 def batch_of(columns: Columns, selection: Selection) -> RowBatch:
     """Return the rows as a batch, in which unsure rows are malformed."""
     times = None
-    if columns.times is not None:
+    if columns.times is not None and selection.value is None:
         times = times_of_text(columns.times, unit=selection.time_unit)
-    return RowBatch(
+    batch = RowBatch(
         items=_items(columns),
         malformed=np.flatnonzero(columns.kinds >= MALFORMED).tolist(),
         weights=None if selection.weight is None else columns.weights,
@@ -149,6 +151,9 @@ def batch_of(columns: Columns, selection: Selection) -> RowBatch:
         users=columns.users,
         without_user=columns.rows_of(WITHOUT_USER).tolist(),
     )
+    if columns.times is None or selection.value is None:
+        return batch
+    return with_values(batch, columns.times)
 
 
 def with_rows(batch: RowBatch, positions: NDArray[np.int64], others: RowBatch) -> RowBatch:
@@ -166,7 +171,8 @@ def with_rows(batch: RowBatch, positions: NDArray[np.int64], others: RowBatch) -
         all_users = [*(batch.user_list or ()), *(others.user_list or ())]
         users = [all_users[item] for item in order.tolist()] if all_users else None
     if weights is not None and others.weights is not None:
-        weights = np.concatenate([weights, np.array(others.weights, dtype=np.int64)])[order]
+        own = np.asarray(weights)
+        weights = np.concatenate([own, np.array(others.weights, dtype=own.dtype)])[order]
     times = batch.times
     if times is not None and others.times is not None:
         times = times.copy()
@@ -207,7 +213,7 @@ def row_decoder(selection: Selection) -> Callable[[list[str]], RowBatch]:
     """Return a function that makes a batch of rows with the json module alone."""
     item_of = _item_reader(selection)
     weight_of = _finder(selection.weight)
-    time_of = _finder(selection.time)
+    time_of = _finder(selection.value or selection.time)
     user_of = _user_reader(selection)
     decode = _decode if time_of is None else _decode_with_digits
 
@@ -227,7 +233,10 @@ def row_decoder(selection: Selection) -> Callable[[list[str]], RowBatch]:
             batch = _with_users(batch, counted(known), users)
         if time_of is None:
             return batch
-        texts = ["" if value is None else _written(time_of(value)) for value in values]
+        found = [None if value is None else time_of(value) for value in values]
+        if selection.value is not None:
+            return with_values(batch, [_value_written(one) for one in found])
+        texts = [_written(one) for one in found]
         return dataclasses.replace(batch, times=times_of_texts(texts, unit=selection.time_unit))
 
     return decoded
@@ -243,7 +252,9 @@ def looks_like_json_lines(head: Head) -> bool:
 def holds_integers(head: Head, selection: Selection) -> bool:
     """Tell whether the field is an integer in more than half of the first rows."""
     decode = row_decoder(
-        dataclasses.replace(selection, item_type="int", time=None, weight=None, user=None)
+        dataclasses.replace(
+            selection, item_type="int", time=None, weight=None, user=None, value=None
+        )
     )
     return 2 * len(decode(list(head.rows)).items) > len(head.rows)
 
@@ -314,6 +325,11 @@ def _written(time: object) -> str:
     if type(time) is str or type(time) is _Digits:
         return str(time)
     return str(time) if type(time) is int and time.bit_length() < _BITS else ""
+
+
+def _value_written(value: object) -> str:
+    """Return a value as written, as the core does, and infinities, which the core leaves."""
+    return repr(value) if type(value) is float else _written(value)
 
 
 def _item_reader(selection: Selection) -> Callable[[_Object], Item | None]:

@@ -1,4 +1,4 @@
-"""Items that are numbers: the values of a distribution.
+"""Items that are numbers, the values of a distribution, and numbers beside items, those of sums.
 
 Formats of text give numbers as they are written, columnar ones as they are stored. A row whose
 value is missing or no number is malformed, like a row without an item; so is NaN, which has no
@@ -9,6 +9,7 @@ Cost: some 30 ns per number that was text.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from lazysketch.sources.batch import Items, RowBatch
 
-__all__ = ["NUMBERS", "with_numbers"]
+__all__ = ["NUMBERS", "with_numbers", "with_values"]
 
 NUMBERS: Final = "float"
 """The type of items that are numbers, as of ``open_source``."""
@@ -42,6 +43,32 @@ def with_numbers(batch: RowBatch) -> RowBatch:
     """
     numbers, others = _numbers(batch.items)
     return batch.with_items(numbers, others=others)
+
+
+def with_values(batch: RowBatch, written: TextColumn | list[str]) -> RowBatch:
+    """Return a batch whose weights are numbers; rows without one are malformed.
+
+    Args:
+        batch: Rows.
+        written: The number of each row as text, with or without an item.
+
+    Example:
+        >>> from lazysketch.sources.batch import RowBatch
+        >>> batch = with_values(RowBatch(["a", "b"], [1]), ["-1.5", "7", "n/a"])
+        >>> batch.items, batch.weights.tolist(), batch.malformed
+        (['a'], [-1.5], [1, 2])
+    """
+    numbers, others = numbers_of_texts(written)
+    values = np.full(len(written), np.nan)
+    values[np.delete(np.arange(len(written)), others)] = numbers
+    own = np.delete(values, batch.empty_rows)
+    unknown = np.flatnonzero(np.isnan(own)).tolist()
+    if not unknown:
+        return dataclasses.replace(batch, weights=own)
+    items = batch.item_list
+    left = np.flatnonzero(~np.isnan(own)).tolist()
+    weighted = dataclasses.replace(batch, weights=own)
+    return weighted.with_items([items[index] for index in left], others=unknown)
 
 
 def _numbers(items: Items) -> tuple[NDArray[np.float64], Sequence[int]]:

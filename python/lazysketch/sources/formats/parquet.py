@@ -165,6 +165,7 @@ def _batches(
                 selection,
                 times=columns.get("time"),
                 users=columns.get("user"),
+                values=columns.get("value"),
             )
             yield batch, rows.num_rows
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lazysketch._native import TextColumn
+    from lazysketch.sources.batch import Weights
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -64,8 +65,10 @@ def _batch(
     *,
     selection: Selection,
 ) -> RowBatch:
-    weights: Numbers | None = None
+    weights: Weights | None = None
     clipped: list[int] = []
+    if selection.value is not None:
+        weights = sizes.astype(np.float64)
     if selection.weight is not None:
         most = selection.max_weight
         clipped = np.flatnonzero(sizes > most).tolist()

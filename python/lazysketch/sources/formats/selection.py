@@ -39,6 +39,7 @@ class Selection:
         user: The field of the person, or None if people are not read.
         regex: The expression whose groups are the fields, or None.
         trusted_hops: How many proxies before the server are trusted; None for all of them.
+        value: The field of a number of each row, or None; weights are then these numbers.
     """
 
     field: str | None
@@ -53,12 +54,14 @@ class Selection:
     user: str | None = None
     regex: str | None = None
     trusted_hops: int | None = None
+    value: str | None = None
 
     def columns(self) -> list[tuple[str, str]]:
-        """Return the role (field, weight, time or user) and the name of each selected field."""
+        """Return the role (field, weight, value, time or user) and name of each selected field."""
         roles = (
             ("field", self.field),
             ("weight", self.weight),
+            ("value", self.value),
             ("time", self.time),
             ("user", self.user),
         )

@@ -33,6 +33,7 @@ def test_the_script_is_valid_for_the_shell(capsys: pytest.CaptureFixture[str], s
                     "distinct",
                     "quantiles",
                     "ranges",
+                    "sums",
                     "estimate",
                     "pipeline",
                     "serve",
