@@ -42,13 +42,17 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     from lazysketch.ledger import Ledger
     from lazysketch.pipelines import Part, Pipeline, PrivacyShare
     from lazysketch.planning import (
+        ClipBounds,
         DistinctPlan,
         DistributionPlan,
         Plan,
         Prediction,
+        SumsPlan,
+        clip_bounds,
         plan,
         plan_distinct,
         plan_distribution,
+        plan_sums,
     )
     from lazysketch.privacy.accounting import Privacy
     from lazysketch.privacy.composition import Composition, compose
@@ -106,6 +110,7 @@ __all__ = [
     "Bins",
     "Change",
     "Changes",
+    "ClipBounds",
     "Composition",
     "ContinualCounters",
     "CountMin",
@@ -166,6 +171,7 @@ __all__ = [
     "Sliding",
     "Store",
     "Sums",
+    "SumsPlan",
     "SumsRelease",
     "SumsSpec",
     "TableSpec",
@@ -173,6 +179,7 @@ __all__ = [
     "Windows",
     "WindowsOfLevel",
     "__version__",
+    "clip_bounds",
     "compose",
     "dns_names",
     "ipv4_prefixes",
@@ -181,6 +188,7 @@ __all__ = [
     "plan",
     "plan_distinct",
     "plan_distribution",
+    "plan_sums",
     "url_paths",
 ]
 
@@ -205,6 +213,7 @@ _MODULES: Final = {
     "DistinctRelease": "lazysketch.releases.distinct_release",
     "DistinctWindows": "lazysketch.windows",
     "Distribution": "lazysketch.sketches.distribution",
+    "ClipBounds": "lazysketch.planning",
     "DistributionPlan": "lazysketch.planning",
     "DistributionRelease": "lazysketch.releases.distribution_release",
     "DistributionWindows": "lazysketch.windows",
@@ -269,7 +278,10 @@ _MODULES: Final = {
     "open_store": "lazysketch.store",
     "plan": "lazysketch.planning",
     "plan_distinct": "lazysketch.planning",
+    "SumsPlan": "lazysketch.planning",
+    "clip_bounds": "lazysketch.planning",
     "plan_distribution": "lazysketch.planning",
+    "plan_sums": "lazysketch.planning",
     "url_paths": "lazysketch.heavy_hitters",
 }
 

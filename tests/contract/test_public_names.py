@@ -33,7 +33,9 @@ EXPORTED = SKETCHES | {
     "DistinctPlan",
     "DistinctRelease",
     "Distribution",
+    "ClipBounds",
     "DistributionPlan",
+    "SumsPlan",
     "DistributionRelease",
     "DistinctWindows",
     "DistributionWindows",
@@ -99,7 +101,9 @@ EXPORTED = SKETCHES | {
     "open_store",
     "plan",
     "plan_distinct",
+    "clip_bounds",
     "plan_distribution",
+    "plan_sums",
 }
 CONSTRUCTED = {
     "ContinualCounters",

@@ -159,6 +159,8 @@ def _subjects() -> list[Subject]:
             {"bins": ls.Bins([1.0, 2.0]), "values": 10_000, **_NOISE},
             rare=True,
         ),
+        _of(ls.plan_sums, {"steps": 10_000, "low": 0, "high": 9, "width": 64, **_NOISE}, rare=True),
+        _of(ls.clip_bounds, {"sample": [1.0, 2.0, 9.0], "steps": 10_000, **_NOISE}, rare=True),
         _of(ls.plan, {"steps": 10_000, "relative_error": 0.5, **_NOISE}, rare=True),
         *_methods(),
     ]

@@ -6,7 +6,7 @@ table. Costs about a second. Choose ``depth`` and ``width`` by hand to follow a 
 
 Floors, downward: sketch_plan -> bounding, comparison, plot -> search -> prediction -> design ->
 request -> people, reads -> workload. ``plan_distinct`` and ``plan_distribution`` stand alone, over
-noise_over_time.
+noise_over_time; so do sums_bounds -> sums_plan, over that and workload.
 """
 
 from __future__ import annotations
@@ -19,21 +19,27 @@ from lazysketch.planning.prediction import Prediction
 from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import SHARE, request_of
 from lazysketch.planning.sketch_plan import Plan, planned
+from lazysketch.planning.sums_bounds import ClipBounds, clip_bounds
+from lazysketch.planning.sums_plan import SumsPlan, plan_sums
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.sizing import SketchKind
 
 __all__ = [
     "Bounded",
+    "ClipBounds",
     "Compared",
     "DistinctPlan",
     "DistributionPlan",
     "Plan",
     "Prediction",
     "Reads",
+    "SumsPlan",
     "best_schedule",
+    "clip_bounds",
     "plan",
     "plan_distinct",
     "plan_distribution",
+    "plan_sums",
 ]
 
 

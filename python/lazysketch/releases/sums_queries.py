@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = npt.NDArray[np.float64]
     Question: TypeAlias = Callable[[Cells, float], tuple[Array, Array, Array]]
 
-__all__ = ["ItemSum", "SumsQueries"]
+__all__ = ["ItemSum", "SumsQueries", "means_of"]
 
 _OF_ROUNDING: Final = 0.1  # part of the error probability of a sum for what rounding left out
 _LARGEST: Final = 2.0**50  # of a combined table, in its own unit
@@ -267,25 +267,10 @@ class SumsQueries(TableFacts):
 
     def _means(self, cells: Cells, level: float) -> tuple[Array, Array, Array]:
         side = level / 2.0
-        number, fewest, most = self._numbers(cells, side)
         total, least, largest = self._from_middle.intervals(cells, level=side)
-        grid = self._grid
-        reach = self._pending * grid.steps
-        least, largest = least - reach, largest + reach
-        with np.errstate(divide="ignore", invalid="ignore"):
-            unknown = most < 1.0
-            # An item that occurred did so once at least.
-            fewest, most = np.maximum(fewest, 1.0), np.maximum(most, 1.0)
-            low = np.where(least < 0.0, least / fewest, least / most)
-            high = np.where(largest > 0.0, largest / fewest, largest / most)
-            estimate = np.where(number > 0.0, total / number, np.nan)
-        rounding = grid.rounding / grid.unit
-        low = np.clip(np.nan_to_num(low - rounding, nan=-grid.steps), -grid.steps, grid.steps)
-        high = np.clip(np.nan_to_num(high + rounding, nan=grid.steps), -grid.steps, grid.steps)
-        low, high = np.where(unknown, -grid.steps, low), np.where(unknown, grid.steps, high)
-        estimate = np.clip(estimate, low, high)
-        estimate, low, high = (grid.middle + grid.unit * part for part in (estimate, low, high))
-        return estimate, low, high
+        reach = self._pending * self._grid.steps
+        totals = total, least - reach, largest + reach
+        return means_of(self._numbers(cells, side), totals, self._grid)
 
     def _sums(self, cells: Cells, level: float) -> tuple[Array, Array, Array]:
         grid = self._grid
@@ -306,6 +291,34 @@ class SumsQueries(TableFacts):
             for end, bound in ((low, min(grid.low, 0.0)), (high, max(grid.high, 0.0)))
         )
         return estimate, low, high
+
+
+def means_of(
+    numbers: tuple[Array, Array, Array], totals: tuple[Array, Array, Array], grid: ValueGrid
+) -> tuple[Array, Array, Array]:
+    """Return estimates and ends of means, in units of the values.
+
+    Args:
+        numbers: Estimates and ends of the numbers of events.
+        totals: Those of the sums from the middle, in half steps of the grid.
+        grid: The integers of values.
+    """
+    number, fewest, most = numbers
+    total, least, largest = totals
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unknown = most < 1.0
+        # An item that occurred did so once at least.
+        fewest, most = np.maximum(fewest, 1.0), np.maximum(most, 1.0)
+        low = np.where(least < 0.0, least / fewest, least / most)
+        high = np.where(largest > 0.0, largest / fewest, largest / most)
+        estimate = np.where(number > 0.0, total / number, np.nan)
+    rounding = grid.rounding / grid.unit
+    low = np.clip(np.nan_to_num(low - rounding, nan=-grid.steps), -grid.steps, grid.steps)
+    high = np.clip(np.nan_to_num(high + rounding, nan=grid.steps), -grid.steps, grid.steps)
+    low, high = np.where(unknown, -grid.steps, low), np.where(unknown, grid.steps, high)
+    estimate = np.clip(estimate, low, high)
+    estimate, low, high = (grid.middle + grid.unit * part for part in (estimate, low, high))
+    return estimate, low, high
 
 
 def _at(found: Intervals, at: int) -> Interval:

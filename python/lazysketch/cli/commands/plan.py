@@ -14,21 +14,21 @@ from lazysketch.cli.run.public_samples import PublicSample, sample_of
 from lazysketch.cli.run.statistic_plans import (
     DISTINCT,
     ITEMS,
+    SUMS,
     VALUES,
     check_options,
     length_of,
     plan_of_distinct,
+    plan_of_sums,
     plan_of_values,
 )
 from lazysketch.cli.settings import KINDS, InputSettings, PrivacySettings
 from lazysketch.cli.view.output import Report, write
+from lazysketch.cli.view.plan_report import report_of_plan
 from lazysketch.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lazysketch.cli.view.output import Row
-    from lazysketch.planning import Bounded, Plan, Reads
+    from lazysketch.planning import Plan, Reads
     from lazysketch.specification.sizing import SketchKind
 
 
@@ -57,6 +57,16 @@ class GoalSettings:
     share: float
     memory: int | None
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSettings:
+    """The bounds and the size of sums by item."""
+
+    low: float | None
+    high: float | None
+    depth: int
+    width: int
 
 
 def _reads(_context: click.Context, _option: click.Parameter, text: str) -> Reads:
@@ -134,6 +144,22 @@ _STREAM: Final = (
         "every STEPS steps.",
     ),
 )
+_SIZE: Final = (
+    click.option(
+        "--low",
+        type=float,
+        metavar="VALUE",
+        help="With --of sums: smaller values count as this one.  [default: none]",
+    ),
+    click.option(
+        "--high",
+        type=float,
+        metavar="VALUE",
+        help="With --of sums: larger values count as this one.  [default: none]",
+    ),
+    option_with_default("--depth", type=int, default=5, help="With --of sums: rows."),
+    option_with_default("--width", type=int, default=1024, help="With --of sums: buckets per row."),
+)
 _GOAL: Final = (
     click.option(
         "--kind",
@@ -174,10 +200,10 @@ _GOAL: Final = (
 @click.command()
 @option_with_default(
     "--of",
-    type=click.Choice([ITEMS, DISTINCT, VALUES]),
+    type=click.Choice([ITEMS, DISTINCT, VALUES, SUMS]),
     default=ITEMS,
     help="What is planned: counts of items, as of top and estimate; the number of distinct items; "
-    "a distribution of values, as of quantiles.",
+    "a distribution of values, as of quantiles; sums of values by item, as of sums.",
 )
 @option_with_default(
     "--bins",
@@ -186,6 +212,7 @@ _GOAL: Final = (
     metavar="N",
     help="With --of values: bins, with the one below and the one above.",
 )
+@gathered(SizeSettings, "size", *_SIZE)
 @gathered(StreamSettings, "stream", *_STREAM)
 @privacy_options
 @gathered(GoalSettings, "goal", *_GOAL)
@@ -208,6 +235,7 @@ def plan(
     *,
     of: str,
     bins: int,
+    size: SizeSettings,
     stream: StreamSettings,
     privacy: PrivacySettings,
     goal: GoalSettings,
@@ -232,19 +260,26 @@ def plan(
       lazysketch plan --steps 1e6 --sample public.csv --by page --user client
       lazysketch plan --of distinct --distinct 1e6 --steps 1e8 --error 2%
       lazysketch plan --of values --steps 1e6 --bins 256
+      lazysketch plan --of sums --steps 1e6 --low 0 --high 1500
     """
     check_options(context, of)
     if of != ITEMS:
-        write(_of_statistic(of, stream, privacy, goal, bins=bins), output=output)
+        write(_of_statistic(of, stream, privacy, goal, bins=bins, size=size), output=output)
         return
     found = _planned(stream, privacy, goal, reading=reading)
     if plot is not None:
         found.plot(plot)
-    write(_report(found, explain=explain), output=output)
+    write(report_of_plan(found, explain=explain), output=output)
 
 
 def _of_statistic(
-    of: str, stream: StreamSettings, privacy: PrivacySettings, goal: GoalSettings, *, bins: int
+    of: str,
+    stream: StreamSettings,
+    privacy: PrivacySettings,
+    goal: GoalSettings,
+    *,
+    bins: int,
+    size: SizeSettings,
 ) -> Report:
     steps = length_of(
         steps=stream.steps,
@@ -259,6 +294,19 @@ def _of_statistic(
             steps=steps,
             horizon=stream.horizon,
             reads=stream.reads,
+            confidence=goal.confidence,
+        )
+    if of == SUMS:
+        return plan_of_sums(
+            privacy,
+            bounds=(size.low, size.high),
+            size=(size.depth, size.width),
+            steps=steps,
+            horizon=stream.horizon,
+            reads=stream.reads,
+            share=goal.share,
+            skew=stream.skew,
+            distinct=stream.distinct,
             confidence=goal.confidence,
         )
     return plan_of_distinct(
@@ -318,69 +366,3 @@ def _planned(
         weights=sample.weights,
         reads=stream.reads,
     )
-
-
-def _report(found: Plan, *, explain: bool) -> Report:
-    predicted = found.predicted
-    rows = [
-        _row("in all", predicted.interval_half_width, predicted.count),
-        _row("collisions alone", predicted.collisions, predicted.count),
-        _row("noise alone", predicted.noise, predicted.count),
-        _row("lag", predicted.lag, predicted.count),
-        _row("typical error", predicted.typical_error, predicted.count),
-    ]
-    if found.bounds:
-        rows[:1] = [
-            _row("in all", predicted.interval_half_width + predicted.bias, predicted.count),
-            _row("dropped of people", predicted.bias, predicted.count),
-            _row("interval", predicted.interval_half_width, predicted.count),
-        ]
-    explanation = found.explain().splitlines()
-    # The last line says that a sample must be public; it is never left out.
-    shown = explanation if explain else explanation[-1:] if found.sampled else []
-    if found.bounds:
-        why = [] if explain else found.explain_bound().splitlines()
-        shown = [*_bounds_table(found.bounds), *why, *shown]
-    lines = [
-        (
-            f"{found.kind} {found.depth} x {found.width:,}, {found.memory:,} bytes; "
-            f"{found.schedule.name} schedule, {found.mechanism} mechanism"
-        ),
-        (
-            f"error: half-width of the {found.confidence:.4g} interval of an item with share "
-            f"{found.share:.3g} of {found.steps:,} steps; for {found.workload}"
-        ),
-        *shown,
-        f"options: {found.command() or 'none, as top and estimate have no batches'}",
-    ]
-    summary = found.to_dict()
-    if explain:
-        summary["explanation"] = explanation
-    return Report(rows=rows, summary=summary, lines=lines, name="errors")
-
-
-def _row(part: str, error: float, count: float) -> Row:
-    return {"part": part, "counts": round(error, 1), "relative_error": error / count}
-
-
-def _bounds_table(bounds: Sequence[Bounded]) -> list[str]:
-    """Return the chosen bound among its neighbours, as lines of text."""
-    head = ("", "cells", "per cell", "dropped", "of a top item", "at worst", "noise", "error")
-    table = [
-        (
-            "->" if each.is_chosen else "",
-            f"{each.cells:,}",
-            f"{each.events:,}",
-            f"{each.dropped:.1%}",
-            f"{each.dropped_of_top:.1%}",
-            f"{each.worst_of_top:.1%}",
-            f"{each.noise_deviation:,.1f}",
-            f"{each.error:,.0f}",
-        )
-        for each in bounds
-    ]
-    widths = [max(map(len, column)) for column in zip(head, *table, strict=True)]
-    return [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in (head, *table)
-    ]

@@ -1,4 +1,4 @@
-"""Plans of the statistics that are not counts of items: distinct items, distributions of values."""
+"""Plans of the statistics that are not counts of items: distinct items, values, sums by item."""
 
 from __future__ import annotations
 
@@ -20,21 +20,28 @@ if TYPE_CHECKING:
 __all__ = [
     "DISTINCT",
     "ITEMS",
+    "SUMS",
     "VALUES",
     "check_options",
     "length_of",
     "plan_of_distinct",
+    "plan_of_sums",
     "plan_of_values",
 ]
 
-ITEMS, DISTINCT, VALUES = "items", "distinct", "values"
+ITEMS, DISTINCT, VALUES, SUMS = "items", "distinct", "values", "sums"
 _LENGTHS: Final = {"steps", "events_per_second", "duration", "horizon", "reads"}
 _GUARANTEE: Final = {"epsilon", "delta", "relation", "confidence", "output", "of", "config"}
 _OPTIONS: Final = {
-    ITEMS: None,  # all but --bins
+    ITEMS: None,  # all but those of other statistics alone
     DISTINCT: {*_LENGTHS, *_GUARANTEE, "distinct", "relative_error", "memory"},
     VALUES: {*_LENGTHS, *_GUARANTEE, "bins", "max_events_per_user"},
+    SUMS: {
+        *(*_LENGTHS, *_GUARANTEE, "max_events_per_user", "share", "skew", "distinct"),
+        *("low", "high", "depth", "width"),
+    },
 }
+_OF_OTHERS: Final = {"bins", "low", "high", "depth", "width"}
 _FEWEST_BINS: Final = 3
 
 
@@ -48,7 +55,7 @@ def check_options(context: click.Context, of: str) -> None:
     known = _OPTIONS[of]
     for parameter in context.command.params:
         name = parameter.name or ""
-        applies = name != "bins" if known is None else name in known
+        applies = name not in _OF_OTHERS if known is None else name in known
         source = context.get_parameter_source(name)
         if not applies and source not in (None, ParameterSource.DEFAULT):
             raise ArgumentTypeError(
@@ -198,6 +205,96 @@ def plan_of_values(
     )
 
 
+def plan_of_sums(
+    privacy: PrivacySettings,
+    *,
+    bounds: tuple[float | None, float | None],
+    size: tuple[int, int],
+    steps: int | None,
+    horizon: int | None,
+    reads: Reads,
+    share: float,
+    skew: float | None,
+    distinct: int | None,
+    confidence: float,
+) -> Report:
+    """Return the plan of sums by item, one event in each step.
+
+    Args:
+        privacy: The guarantee.
+        bounds: The lowest and the highest value.
+        size: Rows and columns.
+        steps: The length of the stream.
+        horizon: The largest length, if known.
+        reads: When it is read.
+        share: Of the item whose errors are predicted.
+        skew: Of the items.
+        distinct: How many items there are.
+        confidence: Of the intervals.
+
+    Raises:
+        ArgumentTypeError: No bounds.
+        ArgumentValueError: A value outside its range.
+    """
+    from lazysketch import plan_sums
+    from lazysketch.planning.sums_plan import SKEW
+    from lazysketch.specification.schedules import Single
+
+    low, high = bounds
+    if low is None or high is None:
+        option = "--low" if low is None else "--high"
+        raise ArgumentTypeError(
+            f"{option}: expected a bound of the values with --of sums, got none"
+        )
+    at_end = _at_end(reads)
+    length = None if at_end else horizon
+    found = plan_sums(
+        low=low,
+        high=high,
+        depth=size[0],
+        width=size[1],
+        steps=steps or horizon or 1,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        relation=privacy.relation,
+        max_events_per_user=privacy.max_events_per_user,
+        horizon=length,
+        schedule=Single() if at_end else None,
+        share=share,
+        skew=SKEW if skew is None else skew,
+        distinct=distinct,
+        confidence=confidence,
+    )
+    events = privacy.max_events_per_user
+    together = f" --max-events-per-user {events}" if events > 1 else ""
+    bounded = f"--low {low:g} --high {high:g} --depth {size[0]} --width {size[1]}"
+    mean = found.spec.grid.middle
+    total = abs(found.events * mean)
+    return _report(
+        rows=[
+            _sums_row("sum", found.sum_error, total),
+            _sums_row("number of events", found.count_error, found.events),
+            _sums_row("mean", found.mean_error, abs(mean)),
+        ],
+        size=f"count-sketch {size[0]} x {size[1]:,}, twice, {found.memory:,} bytes",
+        error=(
+            f"half-widths of the {found.confidence:.4g} intervals of an item with "
+            f"{found.events:,.0f} events, whose values are spread evenly between the bounds"
+        ),
+        spec=found.spec.counts,
+        steps=found.steps,
+        options=f"{bounded} {_guarantee(privacy, length)}{together}",
+        summary={
+            "events": found.events,
+            "memory": found.memory,
+            "sum_error": found.sum_error,
+            "count_error": found.count_error,
+            "mean_error": found.mean_error,
+            "confidence": found.confidence,
+        },
+    )
+
+
 def length_of(
     *, steps: int | None, rate: float | None, duration: float | None, horizon: int | None
 ) -> int | None:
@@ -228,7 +325,7 @@ def length_of(
 def _at_end(reads: Reads) -> bool:
     if isinstance(reads, int):
         raise ArgumentValueError(
-            "--reads: expected continually or end with --of distinct and values, got a number"
+            "--reads: expected continually or end with --of distinct, values and sums, got a number"
         )
     return reads == "end"
 
@@ -242,6 +339,10 @@ def _guarantee(privacy: PrivacySettings, horizon: int | None) -> str:
 
 def _row(part: str, error: float, relative: float) -> Row:
     return {"part": part, "counts": round(error, 1), "relative_error": relative}
+
+
+def _sums_row(part: str, error: float, of: float) -> Row:
+    return {"part": part, "error": error, "relative_error": error / of if of else None}
 
 
 def _report(

@@ -51,6 +51,23 @@ def test_a_distribution_of_values(capsys: pytest.CaptureFixture[str]) -> None:
     assert "in ranks; the width of a bin comes on top" in capsys.readouterr().out
 
 
+def test_sums_by_item(capsys: pytest.CaptureFixture[str]) -> None:
+    found = planned(capsys, "--of sums --steps 1e6 --low 0 --high 1500 --share 2% --distinct 1e4")
+    options: dict[str, Any] = {"low": 0, "high": 1500, "epsilon": 1.0, "delta": 1e-8}
+    same = ls.plan_sums(steps=10**6, share=0.02, distinct=10_000, **options)
+    assert [row["error"] for row in found["errors"]] == [
+        same.sum_error,
+        same.count_error,
+        same.mean_error,
+    ]
+    assert found["errors"][0]["relative_error"] == same.sum_error / (20_000 * 750)
+    shown = "--low 0 --high 1500 --depth 5 --width 1024 --epsilon 1 --delta 1e-08"
+    assert found["options"] == shown
+    ended = planned(capsys, "--of sums --steps 1e6 --low -1 --high 1 --width 256 --reads end")
+    assert ended["schedule"] == "single"
+    assert ended["errors"][0]["relative_error"] is None
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -61,6 +78,13 @@ def test_a_distribution_of_values(capsys: pytest.CaptureFixture[str]) -> None:
         ("--of values --steps 1e6 --reads 100", "--reads: expected continually or end"),
         ("--of values --steps 1e6 --bins 2", "--bins: expected an integer from 3 to 16,384"),
         ("--of values --rate 5/s", "--for: expected --rate and --for together"),
+        ("--of sums --steps 1e6 --high 1", "--low: expected a bound of the values with --of sums"),
+        ("--of sums --steps 9 --low 0 --high 1 --bins 8", "--bins: expected none with --of sums"),
+        (
+            "--of sums --steps 9 --low 0 --high 1 --error 1%",
+            "--error: expected none with --of sums",
+        ),
+        ("--steps 1e6 --low 8", "--low: expected none with --of items"),
         ("--of values", "--steps: expected the length of the stream"),
         ("--steps 1e6 --bins 8", "--bins: expected none with --of items"),
     ],
