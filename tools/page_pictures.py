@@ -102,7 +102,8 @@ def _count(host: Host) -> None:
         # The last hours before the open window have another favourite.
         weights[RISING] = 0.25 if clock.now < clock.end // 3600 * 3600 - 3600 else 0.9
         number = int(400 * (1.3 + sin((hour - 9) / 24 * 2 * pi)))
-        host.stream("pages").counts.update_many(rng.choices(PATHS, weights, k=number))
+        paths = rng.choices(PATHS, weights, k=number)
+        host.store.ingest_several({}, paths, into=host.stream("pages").counts, durable=False)
         clock.now += SLICE
         host.publish("pages")
 

@@ -19,6 +19,7 @@ _NEIGHBOURS: Final = "tests/unit/service/test_neighbours.py::"
 _INGEST: Final = "tests/unit/service/ingest/test_application.py::"
 
 _DISTINCT: Final = "tests/unit/service/test_distinct_streams.py::"
+_SUMS: Final = "tests/unit/service/test_sum_streams.py::"
 _VALUES: Final = "tests/unit/service/test_value_streams.py::"
 _BROWSER: Final = "tests/browser/test_updates.py::"
 
@@ -344,6 +345,19 @@ BUGS_OF_THE_SERVICE: Final = (
             (
                 "release = self._count.release()",
                 "_, release = self._count.tick(), self._count.release()",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="sums-are-charged-as-counts",
+        subject="accounting",
+        claim="A stream of sums is charged what its table of events spends, without the values.",
+        caught_by=_SUMS + "test_both_tables_are_charged",
+        patch=edited(
+            "lazysketch.service.host:Host._charged",
+            (
+                "charges.charged_after(settings.name, settings.privacy)",
+                "charges.charged_after(settings.name, settings.privacy.counts)",
             ),
         ),
     ),

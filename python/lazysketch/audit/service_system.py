@@ -159,7 +159,8 @@ class Life:
     def feed(self, items: Sequence[str]) -> None:
         """Count events, which are durable with the next publication."""
         if items:
-            self.host.stream(NAME).counts.update_many(items)
+            counts = self.host.stream(NAME).counts
+            self.host.store.ingest_several({}, items, into=counts, durable=False)
 
     def send(self, items: Sequence[str], acknowledged: Callable[[], None]) -> int:
         """Send a batch of events, and call back where the sender has the acknowledgement.

@@ -32,6 +32,7 @@ _SETTING_OF_ARGUMENT: Final = {
     "format": "format",
     "field": "item",
     "weight": "weight",
+    "value": "value",
     "user": "user",
 }
 
@@ -175,6 +176,7 @@ def _source(settings: StreamSettings, path: str, positions: FollowedPositions) -
             max_weight=settings.max_weight if settings.weight is not None else None,
             user=settings.user,
             item_type=settings.item_type,
+            value=settings.value,
             follow=True,
             ahead=True,
             positions=positions,

@@ -26,6 +26,7 @@ MODULES: Final = (
     "histogram.js",
     "live.js",
     "parts.js",
+    "sums_table.js",
     "top_list.js",
     "course.js",
     "sections.js",

@@ -48,7 +48,8 @@ class Facts:
         title: its title for readers.
         counts: what an item is: the field that is counted.
         kind: ``"items"``, ``"distinct"`` for the number of different items, ``"values"`` for the
-            distribution of a number, or ``"ranges"`` for counts of ranges of keys.
+            distribution of a number, ``"ranges"`` for counts of ranges of keys, or ``"sums"`` for
+            sums of a number by item.
         every: length of a window in seconds.
         slices: publications of an open window.
         keep: ended windows that are kept.

@@ -13,18 +13,20 @@ from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.releases.release import Release
+from lazysketch.releases.sums_release import SumsRelease
 from lazysketch.service.manifest_values import instant_read, instant_written
 from lazysketch.windows.window import Window
 
 __all__ = ["ITEMS", "KINDS", "PublishedWindow", "StatisticRelease", "held", "read_window"]
 
 ITEMS: Final = "items"
-StatisticRelease: TypeAlias = DistinctRelease | DistributionRelease | RangesRelease
+StatisticRelease: TypeAlias = DistinctRelease | DistributionRelease | RangesRelease | SumsRelease
 KINDS: Final[dict[str, type[Release] | type[StatisticRelease]]] = {
     ITEMS: Release,
     "distinct": DistinctRelease,
     "values": DistributionRelease,
     "ranges": RangesRelease,
+    "sums": SumsRelease,
 }
 """What a stream can count, with the class of its releases."""
 

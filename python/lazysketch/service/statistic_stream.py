@@ -8,6 +8,7 @@ none.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,7 @@ from lazysketch.windows.window import Window, instant
 
 if TYPE_CHECKING:
     from lazysketch.privacy.accounting import Privacy
+    from lazysketch.privacy.sums_privacy import SumsPrivacy
     from lazysketch.service.published_window import StatisticRelease
     from lazysketch.service.statistics_of_streams import StoredStatistic
     from lazysketch.service.stream_settings import StreamSettings
@@ -57,12 +59,14 @@ class StatisticStream(Stream):
         self._first = self._begun(store)
         kind = STATISTICS[settings.kind]
         self._count = kind.stored(store, settings.name, settings.statistic)
-        self._count._follow_clock(lambda: self._tick_now() - self._first)
+        self._count._follow_clock(self._ended_slices)
+        self._ending = threading.Lock()
         self._ended = {one.window.number: one for one in earlier if one.window.ended}
 
     @property
     def counts(self) -> StoredStatistic:
-        """The statistic of the store."""
+        """The statistic of the store, which takes no more events after its last slice."""
+        self._end_if_over()
         return self._count
 
     def _begun(self, store: Store) -> int:
@@ -76,16 +80,32 @@ class StatisticStream(Stream):
         store.keep_note(f"{_BEGIN}{name}", str(first))
         return first
 
+    def _ended_slices(self) -> int:
+        """Return how many slices have ended; the last of a stream with an end is ended by it."""
+        passed, horizon = self._tick_now() - self._first, self._count.horizon
+        return passed if horizon is None else min(passed, horizon - 1)
+
+    def _end_if_over(self) -> None:
+        """End a stream whose last slice has ended, at that tick in every life."""
+        horizon = self._count.horizon
+        if horizon is None or self._tick_now() - self._first < horizon:
+            return
+        with self._ending:
+            if not self._count.finished:
+                self._count.finish()
+
     def _tick_now(self) -> int:
         return self.tick.of(checked_clock(self._clock()))
 
-    def _privacy(self) -> Privacy:
+    def _privacy(self) -> Privacy | SumsPrivacy:
         return self._count.privacy
 
     def _unit(self) -> str:
-        return unit(person_bound=self._count.privacy.person_bound, within=None)
+        # Sums have no bounds of people.
+        return unit(person_bound=getattr(self._privacy(), "person_bound", None), within=None)
 
     def _state(self) -> tuple[int, tuple[PublishedWindow, ...]]:
+        self._end_if_over()
         release = self._count.release()
         number = self._first + release.step
         finished = self._count.finished

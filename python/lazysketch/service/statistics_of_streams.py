@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
@@ -22,16 +22,22 @@ from lazysketch.specification.ranges_spec import ranges_spec
 from lazysketch.specification.schedules import Batch
 from lazysketch.specification.value_tree import MOST_BINS
 from lazysketch.store.store import Store
+from lazysketch.sums.sums import Sums
+from lazysketch.sums.sums_spec import DEPTH, WIDTH, sums_spec
 
 if TYPE_CHECKING:
     from lazysketch.privacy.accounting import Privacy
+    from lazysketch.privacy.sums_privacy import SumsPrivacy
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store.stored_distinct import StoredDistinct
     from lazysketch.store.stored_distribution import StoredDistribution
     from lazysketch.store.stored_ranges import StoredRanges
+    from lazysketch.store.stored_sums import StoredSums
+    from lazysketch.sums.sums_spec import SumsSpec
 
-    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution | StoredRanges
+    Spec: TypeAlias = TableSpec | SumsSpec
+    StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution | StoredRanges | StoredSums
 
 __all__ = ["DEFAULT_BITS", "STATISTICS", "StatisticKind", "check_kind_of_settings"]
 
@@ -42,6 +48,11 @@ _WIDTH: Final = 4096
 _BINS: Final = 1024
 _FEWEST_BINS: Final = 3  # with the one below and the one above
 _MOST_EDGES: Final = 255  # the description of a stream is a note of the store
+_REQUIRED_OF_SUMS: Final = (
+    ("value", "the field of the value"),
+    ("domain", "the public list of items"),
+    ("horizon", "the number of slices after which the stream ends"),
+)
 _SCALES: Final = ("linear", "log")
 # What a statistic has no use for, unless it says so.
 _OF_ITEMS: Final = ("domain", "levels", "weight", "user", "depth", "width")
@@ -61,20 +72,22 @@ class StatisticKind:
     """
 
     counted: str
-    spec: Callable[[StreamSettings], TableSpec]
-    live: type[DistinctCount | Distribution | Ranges]
-    stored: Callable[[Store, str, TableSpec], StoredStatistic]
+    spec: Callable[[StreamSettings], Spec]
+    live: type[DistinctCount | Distribution | Ranges | Sums]
+    stored: Callable[[Store, str, Any], StoredStatistic]
     settings: tuple[str, ...] = ()
     item_type: str | None = None
 
-    def privacy(self, settings: StreamSettings) -> Privacy:
+    def privacy(self, settings: StreamSettings) -> Privacy | SumsPrivacy:
         """Return the guarantee of a stream, before it is made.
 
         Args:
             settings: the stream.
         """
-        with self.live.from_spec(self.spec(settings)) as count:
-            return count.privacy
+        live: Any = self.live  # each takes the description of its kind
+        with live.from_spec(self.spec(settings)) as count:
+            privacy: Privacy | SumsPrivacy = count.privacy
+            return privacy
 
 
 def _distinct(settings: StreamSettings) -> TableSpec:
@@ -108,9 +121,42 @@ def _ranges(settings: StreamSettings) -> TableSpec:
     )
 
 
+def _sums(settings: StreamSettings) -> SumsSpec:
+    for name, what in _REQUIRED_OF_SUMS:
+        if getattr(settings, name) is None:
+            raise ArgumentTypeError(f"{name}: expected {what}, got none")
+    low, high = _bounds_of(settings)
+    return sums_spec(
+        low=low,
+        high=high,
+        step=settings.step,
+        depth=DEPTH if settings.depth is None else settings.depth,
+        width=WIDTH if settings.width is None else settings.width,
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        relation=settings.relation,
+        # Sums without an end would outgrow their cells.
+        schedule=Batch(horizon=settings.horizon),
+    )
+
+
+def _bounds_of(settings: StreamSettings) -> tuple[float, float]:
+    """Return the bounds of values; errors name the settings."""
+    for name in ("low", "high"):
+        if getattr(settings, name) is None:
+            other = " (or edges)" if settings.kind == "values" else ""
+            raise ArgumentTypeError(
+                f"{name}: expected the {name}est value to tell apart, from public knowledge and "
+                f"not from the data{other}, got none"
+            )
+    assert settings.low is not None, "checked above"  # noqa: S101
+    assert settings.high is not None, "checked above"  # noqa: S101
+    return settings.low, settings.high
+
+
 def _bins_of(settings: StreamSettings) -> Bins:
     """Return the public bins; errors name the settings."""
-    low, high, edges = settings.low, settings.high, settings.edges
+    edges = settings.edges
     if edges is not None:
         for name in ("low", "high", "bins", "scale"):
             if getattr(settings, name) is not None:
@@ -121,19 +167,12 @@ def _bins_of(settings: StreamSettings) -> Bins:
                 f"edges: expected at most {_MOST_EDGES} of them, got {len(bins.edges):,}"
             )
         return bins
-    for name, bound in (("low", low), ("high", high)):
-        if bound is None:
-            raise ArgumentTypeError(
-                f"{name}: expected the {name}est value to tell apart, from public knowledge and "
-                "not from the data (or edges), got none"
-            )
+    low, high = _bounds_of(settings)
     wanted = _BINS if settings.bins is None else settings.bins
     number = checked_integer("bins", wanted, least=_FEWEST_BINS, most=MOST_BINS)
     scale = "linear" if settings.scale is None else settings.scale
     if scale not in _SCALES:
         raise ArgumentValueError(f"scale: expected one of {', '.join(_SCALES)}, got {shown(scale)}")
-    assert low is not None, "checked above"  # noqa: S101
-    assert high is not None, "checked above"  # noqa: S101
     made = Bins.logarithmic if scale == "log" else Bins.linear
     return made(low, high, number=number - 2)
 
@@ -156,6 +195,13 @@ STATISTICS: Final = {
         live=Ranges,
         stored=Store.ranges,
         settings=("bits", "width"),
+    ),
+    "sums": StatisticKind(
+        counted="sums",
+        spec=_sums,
+        live=Sums,
+        stored=Store.sums,
+        settings=("value", "low", "high", "step", "horizon", "domain", "depth", "width"),
     ),
 }
 """The kinds by their names."""

@@ -14,6 +14,7 @@ from lazysketch.windows.window import instant
 if TYPE_CHECKING:
     from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
     from lazysketch.privacy.accounting import Privacy
+    from lazysketch.privacy.sums_privacy import SumsPrivacy
     from lazysketch.service.statistics_of_streams import StoredStatistic
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
@@ -45,7 +46,7 @@ class Stream(ABC):
         """What counts its events in the store."""
 
     @abstractmethod
-    def _privacy(self) -> JointPrivacy | LevelsPrivacy | Privacy:
+    def _privacy(self) -> JointPrivacy | LevelsPrivacy | Privacy | SumsPrivacy:
         """Return the guarantee."""
 
     @abstractmethod

@@ -12,6 +12,7 @@ from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
 from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.privacy.sums_privacy import SumsPrivacy
 from lazysketch.service.statistics_of_streams import (
     DEFAULT_BITS,
     STATISTICS,
@@ -29,17 +30,18 @@ if TYPE_CHECKING:
     from lazysketch.store import Store
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
     from lazysketch.store.stored_windows import StoredWindows
+    from lazysketch.sums.sums_spec import SumsSpec
 
 __all__ = ["STREAM_NAME", "StreamKind", "StreamPrivacy", "StreamSettings"]
 
 STREAM_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _ADDRESS: Final = re.compile(r"https?://[!-~]{1,2000}")
 _LONGEST_TITLE: Final = 200
-StreamKind: TypeAlias = Literal["items", "distinct", "values", "ranges"]
-StreamPrivacy: TypeAlias = JointPrivacy | LevelsPrivacy | Privacy
+StreamKind: TypeAlias = Literal["items", "distinct", "values", "ranges", "sums"]
+StreamPrivacy: TypeAlias = JointPrivacy | LevelsPrivacy | Privacy | SumsPrivacy
 # What does not change the windows, nor what they promise.
 _TOPICS: Final = ("kafka", "topics", "kafka_group", "kafka_settings")
-_FREE: Final = ("title", "follow", "format", "item", "weight", "webhook", *_TOPICS)
+_FREE: Final = ("title", "follow", "format", "item", "weight", "value", "webhook", *_TOPICS)
 _MESSAGE_FORMATS: Final = ("jsonl", "lines", "arrow")
 _TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -57,7 +59,8 @@ class StreamSettings:
         kind: ``"items"`` for the frequent items of windows; ``"distinct"`` for the number of
             different items since the stream began, whose windows are the moments of its course;
             ``"values"`` likewise for the distribution of a number: quantiles, a histogram;
-            ``"ranges"`` likewise for counts of ranges of integer keys, such as networks.
+            ``"ranges"`` likewise for counts of ranges of integer keys, such as networks;
+            ``"sums"`` likewise for sums and means of a number by item of a public list.
         every: length of a window, such as ``"10min"``.
         slices: publications of an open window, 1 to 960.
         keep: number of ended windows that readers see.
@@ -82,6 +85,9 @@ class StreamSettings:
         bins: bins of values, 3 to 16,384, with the one below and the one above; 1,024 when None.
         scale: ``"linear"`` for bins of one width (when None), ``"log"`` for edges of one ratio.
         edges: ends of bins in place of the four before, 1 to 255 numbers that rise.
+        value: the field of the value, of kind ``"sums"``, which has ``low`` and ``high`` too.
+        step: values are rounded to multiples of it from ``low``; finer than noise when None.
+        horizon: slices after which a stream of sums ends; with 2^16 steps at most 16,383.
         bits: bits of a key, of kind ``"ranges"``, 1 to 64; 32, those of addresses, when None.
         follow: a growing file whose rows are events too; None for senders only.
         format: format of that file, recognised when None; of messages ``"jsonl"`` (when None),
@@ -125,6 +131,9 @@ class StreamSettings:
     scale: str | None = None
     edges: tuple[float, ...] | None = None
     bits: int | None = None
+    value: str | None = None
+    step: float | None = None
+    horizon: int | None = None
     follow: str | None = None
     format: str | None = None
     kafka: str | None = None
@@ -149,7 +158,7 @@ class StreamSettings:
             )
         duration_of("every", self.every)  # before anything is opened
         check_kind_of_settings(self)
-        for name in ("levels", "webhook", "kafka", "kafka_group", "kafka_settings"):
+        for name in ("levels", "value", "webhook", "kafka", "kafka_group", "kafka_settings"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))
         if self.levels is not None and self.levels not in HIERARCHIES:
@@ -229,7 +238,7 @@ class StreamSettings:
         return None if self.levels is None else HIERARCHIES[self.levels]()
 
     @property
-    def statistic(self) -> TableSpec:
+    def statistic(self) -> TableSpec | SumsSpec:
         """The description of what counts, of a stream of one statistic.
 
         Raises:
@@ -344,7 +353,7 @@ def _check_topics(settings: StreamSettings) -> None:
             f"format: expected one of {', '.join(_MESSAGE_FORMATS)} with kafka, got "
             f"{shown(settings.format)}"
         )
-    if settings.format == "lines" and (settings.weight or settings.user):
+    if settings.format == "lines" and (settings.weight or settings.user or settings.value):
         raise ArgumentTypeError(
-            "format: expected jsonl or arrow, since events have a weight or a person, got 'lines'"
+            "format: expected jsonl or arrow, since events have more than an item, got 'lines'"
         )

@@ -9,6 +9,7 @@ Arrow; 15 us for a body.
 
 from __future__ import annotations
 
+import dataclasses
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -56,6 +57,7 @@ def selection_of(settings: StreamSettings) -> Selection:
         weight=settings.weight,
         max_weight=settings.max_weight,
         item_type=settings.item_type,
+        value=settings.value,
         user=settings.user,
     )
 
@@ -115,7 +117,9 @@ def events_of_lines(lines: bytes, *, is_text: bool, selection: Selection) -> Eve
 
 
 def _text(lines: bytes, selection: Selection) -> RowBatch:
-    fields = [name for name in (selection.weight, selection.user) if name is not None]
+    fields = [
+        name for name in (selection.weight, selection.value, selection.user) if name is not None
+    ]
     if fields:
         raise RefusedRequestError(
             415,
@@ -191,6 +195,8 @@ def _events(batch: RowBatch, selection: Selection) -> Events:
     """Return the rows that can be counted, as items of the type that is selected."""
     if selection.item_type == NUMBERS:
         batch = with_numbers(batch)
+    if selection.value is not None and batch.weights is None:  # of no rows
+        batch = dataclasses.replace(batch, weights=np.empty(0))
     return _without_long(batch)
 
 

@@ -81,14 +81,19 @@ def unreadable_part(index: int, settings: StreamSettings) -> Part:
         index: its index.
         settings: the stream.
     """
+    return Part(index, index + 1, _none(Judged(1, malformed=[0]), settings), [1])
+
+
+def _none(judged: Judged, settings: StreamSettings) -> Events:
+    """Return no events, with the columns that those of a stream have."""
+    values: list[float] | None = None if settings.value is None else []
     users: list[str] | None = None if settings.user is None else []
-    return Part(index, index + 1, Events(Judged(1, malformed=[0]), [], users=users), [1])
+    return Events(judged, [], values, users)
 
 
 def _of_arrow(index: int, value: bytes | None, settings: StreamSettings) -> Part:
     if value is None:
-        none = unreadable_part(index, settings)
-        return Part(index, index + 1, Events(Judged(0), [], users=none.events.users), [0])
+        return Part(index, index + 1, _none(Judged(0), settings), [0])
     try:
         if len(value) > MOST_BODY:
             return unreadable_part(index, settings)

@@ -71,7 +71,27 @@ const RANGES = {
   card: ({ facts, total }) => ({ note: `Ranges of ${named(facts)} so far`, figure: countText(total?.estimate ?? 0), interval: total ? intervalText(total) : "" }),
 };
 
-const KINDS = { distinct: DISTINCT, values: VALUES, ranges: RANGES };
+const SUMS = {
+  subtitle: (facts) => `Sums by ${named(facts)} so far.`,
+  figures({ sums, confidence }) {
+    const [first] = sums;
+    if (!first) return [["Largest sum", "–", "nothing is published yet"]];
+    return [[`Largest sum: ${visibleText(first.item).slice(0, 80)}`, valueText(first.sum.estimate), `${valueIntervalText(first.sum)}, ${sure(confidence)}`]];
+  },
+  since: "since the stream began",
+  courses: ({ sums, courses }) => courses.map((course, slot) => ({ item: sums[slot].item, slot, course })),
+  written: { text: valueText, interval: valueIntervalText, axis: valueText, ofValues: true },
+  holds: "all intervals of the list hold the true sums together, those of counts the true counts, and those of means the true means",
+  relation: null,
+  links: [["sums?n=10000", "All sums as JSON"]],
+  spoken: ({ sums }) => (sums.length ? `Largest sum: ${visibleText(sums[0].item).slice(0, 80)}, about ${valueText(sums[0].sum.estimate)}.` : ""),
+  card({ facts, sums }) {
+    const [first] = sums;
+    return { note: `Sums by ${named(facts)} so far; the largest`, figure: valueText(first?.sum.estimate), interval: first ? `${visibleText(first.item).slice(0, 80)}, ${valueIntervalText(first.sum)}` : "" };
+  },
+};
+
+const KINDS = { distinct: DISTINCT, values: VALUES, ranges: RANGES, sums: SUMS };
 
 /** Return what is said of a stream of one statistic; undefined for one of frequent items. */
 export const statisticOf = (facts) => KINDS[facts.kind];

@@ -6,6 +6,7 @@ import { showHistogram } from "./histogram.js";
 import { statisticOf } from "./kinds.js";
 import { addressOf, fetched, Live, now, oldSince } from "./live.js";
 import { Parts } from "./parts.js";
+import { showSums } from "./sums_table.js";
 import { hideLists, showBanners, showChanges, showData, showFigures, showNumbers, showPromise, showWindows, steps } from "./sections.js";
 import { countText, durationText, eventsText, instantText, isComplete, keyOf, leftText, visibleText, windowNodes } from "./text.js";
 import { TopList } from "./top_list.js";
@@ -95,6 +96,7 @@ export class StreamPage {
     hideLists(Boolean(kind));
     showHistogram(overview.histogram);
     this.showParts();
+    showSums(overview.sums);
     if (kind) {
       this.showStatistic(kind, pace);
       return;

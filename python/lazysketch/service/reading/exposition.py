@@ -78,6 +78,16 @@ class _PublicCounts(Collector):
             "Published number of keys so far in a part of all keys, with the ends of its interval",
             labels=["stream", "range", "bound"],
         )
+        sums = GaugeMetricFamily(
+            "lazysketch_public_sum",
+            "Published sum of the values of an item so far, with the ends of its interval",
+            labels=["stream", "item", "bound"],
+        )
+        means = GaugeMetricFamily(
+            "lazysketch_public_mean",
+            "Published mean of the values of an item so far, with the ends of its interval",
+            labels=["stream", "item", "bound"],
+        )
         of_totals = {"items": totals, "distinct": distinct, "values": values, "ranges": keys}
         for name, answers in self._shown.items():
             overview = json.loads(answers.overview().body)
@@ -89,11 +99,26 @@ class _PublicCounts(Collector):
                     of_totals[kind].add_metric([name, bound], total[bound] or 0.0)
             for row in overview.get("quantiles", ()):
                 _add_bounds(quantiles, [name, f"{row['share']:g}"], (row["course"] or [{}])[-1])
+            for label, row in _labelled(overview.get("sums", ())).items():
+                _add_bounds(sums, [name, label], row["sum"])
+                _add_bounds(means, [name, label], row["mean"])
             for row in overview.get("parts", ()):
                 _add_bounds(ranges, [name, row["range"]], row)
             for label, row in _labelled(overview.get("items", ())[:_MOST_NAMES]).items():
                 _add_bounds(counts, [name, label], row)
-        return [counts, totals, distinct, values, quantiles, keys, ranges, instants, ended]
+        return [
+            counts,
+            totals,
+            distinct,
+            values,
+            quantiles,
+            keys,
+            ranges,
+            sums,
+            means,
+            instants,
+            ended,
+        ]
 
 
 def _add_bounds(gauges: GaugeMetricFamily, labels: list[str], row: Mapping[str, Any]) -> None:

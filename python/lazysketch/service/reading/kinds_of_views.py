@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch.service.reading.distinct_view import DistinctView
 from lazysketch.service.reading.ranges_view import RangesView
+from lazysketch.service.reading.sums_view import SumsView
 from lazysketch.service.reading.values_view import ValuesView
 from lazysketch.service.reading.views import PublicationView
 
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["View", "view_of"]
 
-View: TypeAlias = PublicationView | DistinctView | ValuesView | RangesView
+View: TypeAlias = PublicationView | DistinctView | ValuesView | RangesView | SumsView
 _VIEWS: Final[dict[str, type[View]]] = {
     "items": PublicationView,
     "distinct": DistinctView,
     "values": ValuesView,
     "ranges": RangesView,
+    "sums": SumsView,
 }
 
 

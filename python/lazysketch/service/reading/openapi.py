@@ -11,6 +11,7 @@ from lazysketch.service.reading.statistic_queries import (
     FEWEST_ROWS,
     MOST_ASKED,
     MOST_ROWS,
+    MOST_SUMS,
     RANGE,
     SHARE,
     VALUE,
@@ -121,6 +122,14 @@ _OVERVIEW_OF_RANGES: Final = _object(
     bits={"type": ["integer", "null"]},
     parts=_PARTS,
 )
+_SUMS: Final = _list(_object(item=_ITEM, sum=_COUNT, count=_COUNT, mean=_COUNT))
+_OVERVIEW_OF_SUMS: Final = _object(
+    facts=_FACTS,
+    confidence={"type": "number"},
+    total={"type": "null"},
+    sums=_SUMS,
+    courses=_list(_COURSE),
+)
 _OVERVIEW_OF_VALUES: Final = _object(
     facts=_FACTS,
     confidence={"type": "number"},
@@ -129,7 +138,13 @@ _OVERVIEW_OF_VALUES: Final = _object(
     histogram=_HISTOGRAM,
 )
 _OVERVIEW: Final[Schema] = {
-    "anyOf": [_OVERVIEW_OF_ITEMS, _OVERVIEW_OF_DISTINCT, _OVERVIEW_OF_VALUES, _OVERVIEW_OF_RANGES]
+    "anyOf": [
+        _OVERVIEW_OF_ITEMS,
+        _OVERVIEW_OF_DISTINCT,
+        _OVERVIEW_OF_VALUES,
+        _OVERVIEW_OF_RANGES,
+        _OVERVIEW_OF_SUMS,
+    ]
 }
 _DISTINCT: Final = _object(**_PLACE, windows=_list(_WINDOW), total=_COUNT_OR_NULL, course=_COURSE)
 _OF_VALUES: Final[Schema] = {**_PLACE, "windows": _list(_WINDOW)}
@@ -237,7 +252,12 @@ def _several(name: str, one: str, text: str, *, required: bool = False) -> Schem
 
 
 def _statistics(stream: Schema) -> dict[str, Schema]:
-    """Return the addresses of streams of values, and of ranges."""
+    """Return the addresses of streams of values, of ranges and of sums."""
+    n = _parameter(
+        "n",
+        {"type": "integer", "minimum": 1, "maximum": MOST_SUMS},
+        "Number of items, without item",
+    )
     ranges = _several("range", RANGE, "Networks, or two keys with a hyphen, between commas")
     shares = _several("q", SHARE, "Shares between commas, each above 0; 0.5 is the median")
     below = _several("below", VALUE, "Numbers between commas", required=True)
@@ -259,6 +279,12 @@ def _statistics(stream: Schema) -> dict[str, Schema]:
             "Numbers of values so far by range; null is an open end",
             _object(**_OF_VALUES, total=_COUNT_OR_NULL, rows=_HISTOGRAM),
             [stream, rows],
+        ),
+        "sums": _get(
+            "sums",
+            "Sums, counts and means so far of items: by default those with the largest sums",
+            _object(**_OF_VALUES, sums=_SUMS),
+            [stream, n, {**_ITEMS[0], "required": False}, _ITEMS[1]],
         ),
         "ranges": _get(
             "ranges",

@@ -15,7 +15,14 @@ from lazysketch.service.reading.queries import (
 )
 from lazysketch.service.reading.ranges_view import RangesView
 from lazysketch.service.reading.reading_state import Reading, computed, error_of
-from lazysketch.service.reading.statistic_queries import ranges_of, rows_of, shares_of, values_of
+from lazysketch.service.reading.statistic_queries import (
+    SumsQuery,
+    ranges_of,
+    rows_of,
+    shares_of,
+    values_of,
+)
+from lazysketch.service.reading.sums_view import SumsView
 from lazysketch.service.reading.values_view import ValuesView
 
 if TYPE_CHECKING:
@@ -112,6 +119,15 @@ async def _ranges(state: Reading, request: Request) -> Response:
     return await computed(state, request, ("ranges", asked), lambda: view.ranges(asked))
 
 
+async def _sums(state: Reading, request: Request) -> Response:
+    view = state.of_kind(request, SumsView, "sums")
+    query = SumsQuery.of(request.query_params)
+    kinds = None if query.items is None else tuple(map(type, query.items))
+    return await computed(
+        state, request, ("sums", query, kinds), lambda: view.sums(query.items, n=query.n)
+    )
+
+
 QUESTIONS: Final[tuple[tuple[str, Question], ...]] = (
     ("top", _top),
     ("hierarchy", _hierarchy),
@@ -123,5 +139,6 @@ QUESTIONS: Final[tuple[tuple[str, Question], ...]] = (
     ("histogram", _histogram),
     ("cdf", _cdf),
     ("ranges", _ranges),
+    ("sums", _sums),
 )
 """The questions by the last part of their address."""

@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentValueError
 from lazysketch.releases.value_rows import SHARES
-from lazysketch.service.reading.queries import integer_of, refuse_others, single_of
+from lazysketch.service.reading.queries import ItemsQuery, integer_of, refuse_others, single_of
+from lazysketch.service.reading.sums_view import SHOWN_SUMS
 from lazysketch.service.reading.values_view import SHOWN_ROWS
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
+    from lazysketch.releases.items import Item
+
 __all__ = [
     "FEWEST_ROWS",
     "MOST_ASKED",
     "MOST_ROWS",
+    "MOST_SUMS",
     "RANGE",
     "SHARE",
     "VALUE",
+    "SumsQuery",
     "ranges_of",
     "rows_of",
     "shares_of",
@@ -36,9 +42,39 @@ RANGE: Final = r"([0-9]{1,20}-[0-9]{1,20}|[0-9]{1,3}(\.[0-9]{1,3}){3}(/[0-9]{1,2
 MOST_ASKED: Final = 20
 FEWEST_ROWS: Final = 3
 MOST_ROWS: Final = 500
+MOST_SUMS: Final = 10_000
 _SHARE: Final = re.compile(SHARE, re.ASCII)
 _RANGE: Final = re.compile(RANGE, re.ASCII)
 _VALUE: Final = re.compile(VALUE, re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class SumsQuery:
+    """Which sums are asked for.
+
+    Attributes:
+        items: the items, 1 to 100; None for those of the public list with the largest sums.
+        n: number of items of the list.
+    """
+
+    items: tuple[Item, ...] | None
+    n: int
+
+    @classmethod
+    def of(cls, given: QueryParams) -> SumsQuery:
+        """Return the parameters of an address.
+
+        Args:
+            given: the parameters.
+
+        Raises:
+            ArgumentValueError: a parameter that does not exist, or outside its range.
+        """
+        if "item" in given or "type" in given:
+            return cls(ItemsQuery.of(given, of_windows=False).items, SHOWN_SUMS)
+        refuse_others(given, ("n",))
+        n = integer_of(given, "n", most=MOST_SUMS)
+        return cls(None, SHOWN_SUMS if n is None else n)
 
 
 def shares_of(given: QueryParams) -> tuple[float, ...]:

@@ -6,13 +6,15 @@ window; all of them count from the begin of the stream.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from lazysketch.releases.any_release import any_release
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.ranges_release import RangesRelease
+from lazysketch.releases.sums_release import SumsRelease
 from lazysketch.service.reading.views import described
 from lazysketch.service.windows_view import (
     CONFIDENCE,
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
     from lazysketch.estimation.intervals import Interval
     from lazysketch.service.publication import Publication, PublishedWindow
 
-__all__ = ["StatisticView", "count_of"]
+__all__ = ["StatisticView", "count_of", "number_of", "value_of"]
 
-Released = TypeVar("Released", DistinctRelease, DistributionRelease, RangesRelease)
+_DIGITS: Final = 9  # of a value, beyond what noise leaves of any
+Released = TypeVar("Released", DistinctRelease, DistributionRelease, RangesRelease, SumsRelease)
 
 
 class StatisticView(ABC, Generic[Released]):
@@ -110,3 +113,25 @@ def count_of(found: Interval) -> Plain:
         "low": count_value(found.low),
         "high": count_value(found.high),
     }
+
+
+def value_of(found: Interval) -> Plain:
+    """Return a value, a share or a sum with its interval.
+
+    Args:
+        found: the value.
+    """
+    return {
+        "estimate": number_of(found.estimate),
+        "low": number_of(found.low),
+        "high": number_of(found.high),
+    }
+
+
+def number_of(value: float) -> float | None:
+    """Return a value as JSON has it: null where it is not finite.
+
+    Args:
+        value: any number.
+    """
+    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None

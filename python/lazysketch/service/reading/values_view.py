@@ -6,25 +6,22 @@ bins; one in an open bin is not finite, for which JSON has null.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.value_rows import SHARES, histogram_rows
-from lazysketch.service.reading.statistic_view import StatisticView, count_of
+from lazysketch.service.reading.statistic_view import StatisticView, count_of, number_of, value_of
 from lazysketch.service.windows_view import CONFIDENCE, count_value
 
 if TYPE_CHECKING:
-    from lazysketch.estimation.intervals import Interval
     from lazysketch.service.windows_view import Plain
 
 __all__ = ["SHOWN_ROWS", "ValuesView"]
 
 SHOWN_ROWS = 40
 """Rows of the histogram of the page."""
-_DIGITS = 9  # of a value, beyond what noise leaves of any
 
 
 class ValuesView(StatisticView[DistributionRelease]):
@@ -83,7 +80,7 @@ class ValuesView(StatisticView[DistributionRelease]):
         below = [] if last is None else [last.cdf(one, confidence=CONFIDENCE) for one in values]
         return self._answer(
             below=[
-                {"value": value, **_numbers(found)}
+                {"value": value, **value_of(found)}
                 for value, found in zip(values, below, strict=False)
             ]
         )
@@ -96,8 +93,8 @@ class ValuesView(StatisticView[DistributionRelease]):
         edges = last.bins.edges
         return [
             {
-                "from": _number(row["from"]),
-                "to": _number(row["to"]),
+                "from": number_of(row["from"]),
+                "to": number_of(row["to"]),
                 "bins": bisect(edges, row["to"]) - bisect(edges, row["from"]) or 1,
                 "estimate": count_value(row["estimate"]),
                 "low": count_value(row["low"]),
@@ -108,7 +105,7 @@ class ValuesView(StatisticView[DistributionRelease]):
 
 
 def _quantiles(release: DistributionRelease, shares: Sequence[float]) -> list[Plain]:
-    return [_numbers(one) for one in release.quantiles(shares, confidence=CONFIDENCE)]
+    return [value_of(one) for one in release.quantiles(shares, confidence=CONFIDENCE)]
 
 
 def _courses(shares: Sequence[float], found: Sequence[object]) -> list[Plain]:
@@ -118,17 +115,3 @@ def _courses(shares: Sequence[float], found: Sequence[object]) -> list[Plain]:
         course = [window[place] for window in found]  # type: ignore[index]
         rows.append({"share": share, "course": course})
     return rows
-
-
-def _numbers(found: Interval) -> Plain:
-    """Return a value or a share with its interval."""
-    return {
-        "estimate": _number(found.estimate),
-        "low": _number(found.low),
-        "high": _number(found.high),
-    }
-
-
-def _number(value: float) -> float | None:
-    """Return a value as JSON has it: null where it is not finite."""
-    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None

@@ -19,13 +19,14 @@ from tests.unit.service.reading.test_application import shown
 from lazysketch.service.reading.application import reading_application
 
 LISTED, FOUND, LEVELS, DISTINCT, VALUES = "pages", "found", "networks", "visitors", "seconds"
-RANGES = "clients"
-STREAMS = LISTED, FOUND, LEVELS, DISTINCT, VALUES, RANGES
+RANGES, SUMS = "clients", "spent"
+STREAMS = LISTED, FOUND, LEVELS, DISTINCT, VALUES, RANGES, SUMS
 # Which stream has an answer, where most have none.
 ANSWERS = {
     "hierarchy": LEVELS,
     "distinct": DISTINCT,
     "ranges": RANGES,
+    "sums": SUMS,
     **dict.fromkeys(("quantiles", "histogram", "cdf"), VALUES),
 }
 NEWEST = int(START) // 60 + 1  # number of the last window that ended
@@ -50,12 +51,24 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         stream_of(name=DISTINCT, kind="distinct", share=0.01, width=None),
         stream_of(name=VALUES, kind="values", low=0, high=90, bins=32, width=None),
         stream_of(name=RANGES, kind="ranges"),
+        stream_of(
+            name=SUMS,
+            kind="sums",
+            domain=("a", 7),
+            value="v",
+            low=0,
+            high=9,
+            horizon=99,
+            share=None,
+        ),
     )
+    spent: Any = host.stream(SUMS).counts
     for _ in range(15):
+        spent.update_many(["a", 7], [1.0, 2.0])
         for name, items in events.items():
             host.stream(name).counts.update_many(items)
         service.clock.now += 10.0
-        for name in events:
+        for name in STREAMS:
             host.publish(name)
     service.clock.now += 3.0
     yield reading_application(shown(service))
