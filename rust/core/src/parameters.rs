@@ -377,7 +377,7 @@ impl NoiseSpec {
     }
 
     /// An answer has counts of many columns, so these must have been pushed together; and a person has
-    /// one place for all events.
+    /// one place for all values. For people of ranges there is no proof.
     fn check_sums(&self, kind: TableKind) -> Result<()> {
         let counted = kind.name();
         let together = matches!(
@@ -397,10 +397,11 @@ impl NoiseSpec {
         if self.mechanism == MechanismKind::SquareRoot {
             return refused("mechanism", "one with exact rounding");
         }
-        if self.person_bound.is_some_and(|bound| bound.cells != 1) {
-            return refused("cells", "1");
+        match (kind, self.person_bound) {
+            (TableKind::Ranges, Some(_)) => refused("person_bound", "none"),
+            (_, Some(bound)) if bound.cells != 1 => refused("cells", "1"),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The mechanism for the number of leaves of this schedule.
