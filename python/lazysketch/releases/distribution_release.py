@@ -13,6 +13,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.binned import BinnedCounts
 from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
+from lazysketch.foreign_values import converted
 from lazysketch.releases.release_without_items import ReleaseWithoutItems
 from lazysketch.releases.value_rows import SHARES, QuantileRow, quantile_rows
 from lazysketch.specification.bins import Bins
@@ -124,11 +125,8 @@ class DistributionRelease(ReleaseWithoutItems):
             ArgumentTypeError: not numbers.
             ArgumentValueError: outside their range.
         """
-        if isinstance(shares, (str, bytes)) or not hasattr(shares, "__iter__"):
-            raise ArgumentTypeError(
-                f"shares: expected a sequence of numbers, got {type(shares).__name__}"
-            )
-        return tuple(self.quantile(share, confidence=confidence) for share in shares)
+        plain = _plain_shares(shares)
+        return tuple(self.quantile(share, confidence=confidence) for share in plain)
 
     def cdf(self, value: float, *, confidence: float = 0.95) -> Interval:
         """Return the share of all values that are below a value.
@@ -278,6 +276,21 @@ class DistributionRelease(ReleaseWithoutItems):
 def _interval(ends: tuple[float, float, float], confidence: float) -> Interval:
     estimate, low, high = ends
     return Interval(estimate=estimate, low=low, high=high, confidence=confidence, at="now")
+
+
+def _plain_shares(shares: Sequence[float]) -> Sequence[float]:
+    """Return shares whose values can be read: Arrow data are checked, and then plain numbers."""
+    found: object = shares
+    if isinstance(shares, (str, bytes)) or not hasattr(shares, "__iter__"):
+        found = None
+    elif hasattr(shares, "__arrow_c_array__") or hasattr(shares, "__arrow_c_stream__"):
+        array = converted("shares", shares)
+        found = array.tolist() if array is not None and array.ndim == 1 else None
+    if found is None:
+        raise ArgumentTypeError(
+            f"shares: expected a sequence of numbers, got {type(shares).__name__}"
+        )
+    return cast("Sequence[float]", found)
 
 
 def _checked_share(share: object) -> float:

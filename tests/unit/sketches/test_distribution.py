@@ -104,6 +104,18 @@ def test_answers_cover_the_truth(relation: str, schedule: Any) -> None:
     assert len(bins) == BINS.number
 
 
+def test_shares_of_arrow_data_are_checked_before_they_are_read() -> None:
+    """Pyarrow would read where a broken offset points, outside of its memory."""
+    release = of(VALUES)
+    for shares in (pa.array([0.5, 0.9]), pa.chunked_array([[0.5], [0.9]])):
+        assert release.quantiles(shares) == release.quantiles([0.5, 0.9])
+    offsets = pa.py_buffer(np.array([0, 2**30, 1], dtype=np.int32).tobytes())
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"x")])
+    for wrong in (broken, pa.table({"a": [0.5]}), pa.array(["x"]), "0.5", 0.5):
+        with pytest.raises(ArgumentTypeError, match="shares?: expected"):
+            release.quantiles(wrong)  # type: ignore[arg-type]
+
+
 def test_live_answers_are_those_of_the_release() -> None:
     with made() as counted:
         counted.update_many(VALUES)
