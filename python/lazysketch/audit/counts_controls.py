@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lazysketch.audit import distinct_checks, sums_checks, values_checks
+from lazysketch.audit import distinct_checks, people_of_values, sums_checks, values_checks
 from lazysketch.audit.control import Control, controls_of_model
 from lazysketch.audit.counts_system import CountsSystem
 from lazysketch.audit.distinct_model import DistinctBug, DistinctModel
@@ -24,6 +24,7 @@ def counts_controls() -> Iterator[Control]:
     yield from _of_distinct_items()
     yield from _of_values()
     yield from _of_sums()
+    yield from _of_people_of_values()
 
 
 def _of_distinct_items() -> Iterator[Control]:
@@ -88,3 +89,18 @@ def _of_sums() -> Iterator[Control]:
         (bugs.SKIPPED, "noise of both tables of sums", noise),
     )
     return controls_of_model(detected, SumsModel)
+
+
+def _of_people_of_values() -> Iterator[Control]:
+    bugs = people_of_values.PeopleOfValuesBug
+    distances = people_of_values.distances_of_people_of_values
+    rule = people_of_values.rule_of_people_of_values
+    detected: tuple[tuple[people_of_values.PeopleOfValuesBug, str, people_of_values.Run], ...] = (
+        (bugs.UNBOUNDED, "distances of people of values", distances),
+        (bugs.UNBOUNDED, "rule of people of values", rule),
+        (bugs.BY_BIN, "distances of people of values", distances),
+        (bugs.BY_BIN, "rule of people of values", rule),
+        (bugs.ONE_VALUE, "distances of people of values", distances),
+        (bugs.ONE_PERSON, "distances of people of values", distances),
+    )
+    return controls_of_model(detected, people_of_values.PeopleOfValuesModel)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, get_args
 
-from lazysketch.audit import distinct_checks, sums_checks, values_checks
+from lazysketch.audit import distinct_checks, people_of_values, sums_checks, values_checks
 from lazysketch.audit.check import Check, of_library
 from lazysketch.audit.counts_system import CountsLibrary
 from lazysketch.audit.sums_model import SumsLibrary
@@ -24,7 +24,7 @@ def counts_checks() -> Iterator[Check]:
     """Yield the checks.
 
     Yields:
-        Checks of the areas ``"distinct"``, ``"values"`` and ``"sums"``.
+        Checks of the areas ``"distinct"``, ``"values"`` and ``"sums"``, and of people of values.
     """
     yield from _of_distinct_items()
     yield from _of_values()
@@ -64,6 +64,14 @@ def _of_values() -> Iterator[Check]:
         )
     yield named("trees over bins", "4 to 1024 bins", values_checks.trees_over_bins)
     yield named("noise of nodes over bins", "512 tables, 16", values_checks.noise_of_values)
+    people = people_of_values.PeopleOfValues()
+    of_people: tuple[tuple[str, people_of_values.Run], ...] = (
+        ("distances of people of values", people_of_values.distances_of_people_of_values),
+        ("rule of people of values", people_of_values.rule_of_people_of_values),
+    )
+    for name, run in of_people:
+        checked = of_library(partial(run, people))
+        yield Check(name, "people", "8 bins, 3 steps, 2 rows x 3 bounds", checked)
 
 
 def _of_sums() -> Iterator[Check]:
