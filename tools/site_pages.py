@@ -125,6 +125,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             *("plan", "Plan", "Prediction", "plan_distinct", "DistinctPlan"),
             *("plan_distribution", "DistributionPlan"),
             *("plan_sums", "SumsPlan", "clip_bounds", "ClipBounds"),
+            *("plan_ranges", "RangesPlan"),
         ),
     ),
     "stores": (

@@ -47,11 +47,13 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
         DistributionPlan,
         Plan,
         Prediction,
+        RangesPlan,
         SumsPlan,
         clip_bounds,
         plan,
         plan_distinct,
         plan_distribution,
+        plan_ranges,
         plan_sums,
     )
     from lazysketch.privacy.accounting import Privacy
@@ -161,6 +163,7 @@ __all__ = [
     "PunctualCountMin",
     "PunctualCountSketch",
     "Ranges",
+    "RangesPlan",
     "RangesRelease",
     "Release",
     "ReleasePart",
@@ -188,6 +191,7 @@ __all__ = [
     "plan",
     "plan_distinct",
     "plan_distribution",
+    "plan_ranges",
     "plan_sums",
     "url_paths",
 ]
@@ -254,6 +258,7 @@ _MODULES: Final = {
     "PunctualCountMin": "lazysketch.sketches.private_sketches",
     "PunctualCountSketch": "lazysketch.sketches.private_sketches",
     "Ranges": "lazysketch.sketches.ranges",
+    "RangesPlan": "lazysketch.planning",
     "RangesRelease": "lazysketch.releases.ranges_release",
     "Release": "lazysketch.releases.release",
     "ReleasePart": "lazysketch.releases.release",
@@ -282,6 +287,7 @@ _MODULES: Final = {
     "clip_bounds": "lazysketch.planning",
     "plan_distribution": "lazysketch.planning",
     "plan_sums": "lazysketch.planning",
+    "plan_ranges": "lazysketch.planning",
     "url_paths": "lazysketch.heavy_hitters",
 }
 

@@ -36,6 +36,7 @@ EXPORTED = SKETCHES | {
     "ClipBounds",
     "DistributionPlan",
     "SumsPlan",
+    "RangesPlan",
     "DistributionRelease",
     "DistinctWindows",
     "DistributionWindows",
@@ -104,6 +105,7 @@ EXPORTED = SKETCHES | {
     "clip_bounds",
     "plan_distribution",
     "plan_sums",
+    "plan_ranges",
 }
 CONSTRUCTED = {
     "ContinualCounters",

@@ -161,6 +161,7 @@ def _subjects() -> list[Subject]:
         ),
         _of(ls.plan_sums, {"steps": 10_000, "low": 0, "high": 9, "width": 64, **_NOISE}, rare=True),
         _of(ls.clip_bounds, {"sample": [1.0, 2.0, 9.0], "steps": 10_000, **_NOISE}, rare=True),
+        _of(ls.plan_ranges, {"keys": 10_000, "bits": 8, **_NOISE}, rare=True),
         _of(ls.plan, {"steps": 10_000, "relative_error": 0.5, **_NOISE}, rare=True),
         *_methods(),
     ]

@@ -42,7 +42,8 @@ RESULTS = {
         "WindowsOfLevel",
         "LazySketchError",
     ),
-    *("FiredAlerts", "ItemSum", "PrivacyShare", "RangesRelease", "SumsRelease", "SumsSpec"),
+    *("FiredAlerts", "ItemSum", "PrivacyShare", "RangesPlan", "RangesRelease", "SumsRelease"),
+    "SumsSpec",
     "__version__",
     # Stores and ledgers write files; their tests give them hostile histories, disks and arguments.
     *("Store", "open_store", "NO_ANCHOR", "ReleasesOnly", "Ledger"),

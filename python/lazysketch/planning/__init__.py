@@ -5,8 +5,8 @@ and returns one with the parts of its predicted error. It reads no private strea
 table. Costs about a second. Choose ``depth`` and ``width`` by hand to follow a paper.
 
 Floors, downward: sketch_plan -> bounding, comparison, plot -> search -> prediction -> design ->
-request -> people, reads -> workload. ``plan_distinct`` and ``plan_distribution`` stand alone, over
-noise_over_time; so do sums_bounds -> sums_plan, over that and workload.
+request -> people, reads -> workload. ``plan_distinct``, ``plan_distribution`` and ``plan_ranges``
+stand alone, over noise_over_time; so do sums_bounds -> sums_plan, over that and workload.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lazysketch.planning.comparison import Compared, best_schedule
 from lazysketch.planning.distinct_plan import DistinctPlan, plan_distinct
 from lazysketch.planning.distribution_plan import DistributionPlan, plan_distribution
 from lazysketch.planning.prediction import Prediction
+from lazysketch.planning.ranges_plan import RangesPlan, plan_ranges
 from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import SHARE, request_of
 from lazysketch.planning.sketch_plan import Plan, planned
@@ -32,6 +33,7 @@ __all__ = [
     "DistributionPlan",
     "Plan",
     "Prediction",
+    "RangesPlan",
     "Reads",
     "SumsPlan",
     "best_schedule",
@@ -39,6 +41,7 @@ __all__ = [
     "plan",
     "plan_distinct",
     "plan_distribution",
+    "plan_ranges",
     "plan_sums",
 ]
 
