@@ -629,6 +629,9 @@ class PeeledTable:
     def estimates(
         self, columns: npt.NDArray[np.uint32], flipped: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.float64]: ...
+    def heaviest(
+        self, columns: npt.NDArray[np.uint32], flipped: npt.NDArray[np.bool_], number: int
+    ) -> tuple[npt.NDArray[np.uintp], npt.NDArray[np.float64]]: ...
 
 # The people of a batch, as a value that no other code can change.
 def people_of_batch(user: object) -> LoggedEvents: ...

@@ -70,7 +70,7 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The intervals of the top items of a release are those of single items.",
         caught_by="tests/unit/releases/test_heavy_items.py::"
         "test_top_is_the_head_of_all_simultaneous_intervals[count-min]",
-        patch=edited(_HEAVIEST, ("among = max(len(listed.estimates), 1)", "among = None")),
+        patch=edited(_HEAVIEST, ("among = max(len(listed), 1)", "among = None")),
     ),
     PlantedBug(
         name="top-of-windows-without-correction",
@@ -78,7 +78,7 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The intervals of the top items of windows are those of single items.",
         caught_by="tests/unit/windows/test_questions.py::"
         "test_intervals_of_the_top_cover_the_list_that_it_was_chosen_from",
-        patch=edited(_HEAVIEST, ("max(len(listed.estimates), 1)", "1 + len(order) // 2")),
+        patch=edited(_HEAVIEST, ("max(len(listed), 1)", "1 + len(listed) // 2")),
     ),
     PlantedBug(
         name="changes-without-correction",
@@ -98,6 +98,6 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The command's intervals cover the rows that it shows, not the list it chose from.",
         caught_by="tests/unit/cli/commands/test_releases.py::"
         "test_intervals_of_the_rows_cover_the_list_that_they_were_chosen_from",
-        patch=edited(_HEAVIEST, ("max(len(listed.estimates), 1)", "max(len(order), 1)")),
+        patch=edited(_HEAVIEST, ("max(len(listed), 1)", "max(n, 1)")),
     ),
 )

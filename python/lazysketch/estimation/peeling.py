@@ -53,6 +53,20 @@ class PeeledTable:
         """
         return self._native.estimates(*cells)
 
+    def heaviest(self, cells: Cells, number: int) -> tuple[npt.NDArray[np.intp], Array]:
+        """Return the items with the largest counts; only those that may be among them are read.
+
+        Args:
+            cells: columns and flips of the items, each of shape (items, depth).
+            number: how many at most.
+
+        Returns:
+            Their places by falling count, in order where counts are equal or below 0, and their
+            counts, which are those of :meth:`estimates`.
+        """
+        places, counts = self._native.heaviest(*cells, number)
+        return places.astype(np.intp), counts
+
     def ends(self, cells: Cells, *, level: float, max_weight: int) -> tuple[Array, Array] | None:
         """Return the ends of the intervals of items at this step.
 

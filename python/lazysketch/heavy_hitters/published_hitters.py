@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -77,7 +78,8 @@ class PublishedHitters(LiveState):
         most = checked_integer("n", n)
         level = checked_confidence(confidence)
         known = self._known()
-        places = self._lists.most(("top", most), known.estimates, n=most)
+        leading = known.leading(most, self._lists.shown(("top", most)))
+        places = self._lists.most(("top", most), leading, n=most)
         return self._shown(("top", most), known, places, confidence=level)
 
     def above(self, share: float | None = None, *, confidence: float = 0.95) -> HeavyItems:
@@ -272,10 +274,28 @@ class _KnownNames:
         self._release, self._names, self._whole = release, names, whole
         self.size = release._size("now")
         self._listed = release._decoded([names[at] for at in whole]) if len(whole) else None
-        self.estimates = np.zeros(len(names))
+        self._cut = cut
+
+    @cached_property
+    def estimates(self) -> Array:
+        """The estimates of all, float64 of shape (names,)."""
+        found = np.zeros(len(self._names))
         if self._listed is not None:
-            self.estimates[whole] = np.maximum(self._listed.estimates, 0.0)
-        self.estimates[list(cut)] = list(cut.values())
+            found[self._whole] = np.maximum(self._listed.estimates, 0.0)
+        found[list(self._cut)] = list(self._cut.values())
+        return found
+
+    def leading(self, n: int, shown: npt.NDArray[np.intp]) -> Array:
+        """Return the estimates of the n heaviest and of those shown before; others are below."""
+        found = np.full(len(self._names), -math.inf)
+        found[list(self._cut)] = list(self._cut.values())
+        if self._listed is not None:
+            listed, estimates = self._listed.heaviest(n)
+            found[self._whole[listed]] = np.maximum(estimates, 0.0)
+            inside = shown[np.isin(shown, self._whole)]
+            before = self._listed.estimates_of(np.searchsorted(self._whole, inside))
+            found[inside] = np.maximum(before, 0.0)
+        return found
 
     def hitters(self, places: npt.NDArray[np.intp], *, confidence: float) -> list[HeavyHitter]:
         """Return some of them; the intervals of all known items cover together."""
@@ -301,8 +321,9 @@ class _KnownNames:
         return np.where(np.isfinite(widths), widths, 0.0) / (2.0 * max(deviations, 0.1))
 
     def _hitter(self, at: int, interval: Interval | None) -> HeavyHitter:
-        item, estimate = self._names[at], float(self.estimates[at])
+        item = self._names[at]
         if interval is None:
+            estimate = float(self._cut[at])
             return HeavyHitter(item, estimate, 0.0, math.inf, estimate / self.size, complete=False)
         estimate, low, high = interval.estimate, interval.low, interval.high
         return HeavyHitter(item, estimate, low, high, estimate / self.size)

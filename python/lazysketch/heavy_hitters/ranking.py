@@ -27,6 +27,8 @@ Places = npt.NDArray[np.intp]
 
 _MOST_LISTS: Final = 64  # kept; the oldest are forgotten
 
+_NOTHING: Final = np.empty(0, np.intp), np.empty(0)
+
 
 class ShownLists:
     """Items shown last, by list, with their standard errors."""
@@ -37,12 +39,17 @@ class ShownLists:
         # The garbage collector may run code that asks for a list again.
         self._lock = threading.RLock()
 
+    def shown(self, name: Hashable) -> Places:
+        """Return the places that a list showed last, intp; none of a list that is not known."""
+        return self._shown.get(name, _NOTHING)[0]
+
     def most(self, name: Hashable, estimates: Array, *, n: int) -> Places:
         """Return the places of the n heaviest, those shown before favoured.
 
         Args:
             name: of the list.
-            estimates: float64 of shape (candidates,).
+            estimates: float64 of shape (candidates,); of those that are neither among the n
+                largest nor shown before, anything that is less.
             n: how many.
 
         Returns:
@@ -81,7 +88,7 @@ class ShownLists:
 
     def _favoured(self, name: Hashable, estimates: Array) -> Array:
         favoured: Array = estimates.copy()
-        places, errors = self._shown.get(name, (np.empty(0, np.intp), np.empty(0)))
+        places, errors = self._shown.get(name, _NOTHING)
         favoured[places] += errors
         return favoured
 

@@ -7,7 +7,6 @@ for later queries, each of which then takes microseconds.
 from __future__ import annotations
 
 from collections.abc import Sized
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -27,29 +26,15 @@ from lazysketch.estimation.intervals import (
 )
 from lazysketch.estimation.moments import Moment, inner_product, second_moment
 from lazysketch.estimation.peeling import Cells, PeeledTable
+from lazysketch.releases.decoded_list import DecodedList
 from lazysketch.releases.table_facts import FactsOfOneTable
 
-__all__ = ["DecodedList", "PublicTable"]
+__all__ = ["PublicTable"]
 
 Array = npt.NDArray[np.float64]
 
 LARGEST_CHOICE: Final = 2**40
 _FEW: Final = 2_000  # items of a list, each of which takes a millisecond if the list is known
-
-
-@dataclass(frozen=True)
-class DecodedList:
-    """A public list of items, the heavy ones taken out of each other's cells.
-
-    Attributes:
-        cells: columns and flips of the items, each of shape (items, depth).
-        peeled: the table without the heavy ones; None for exact tables and earlier times.
-        estimates: float64 of shape (items,).
-    """
-
-    cells: Cells
-    peeled: PeeledTable | None
-    estimates: Array
 
 
 class PublicTable(FactsOfOneTable):
@@ -256,38 +241,36 @@ class PublicTable(FactsOfOneTable):
         The intervals cover simultaneously with those of the whole list: the largest estimates
         among many items that never occurred are those with the largest noise.
         """
-        listed = self._decoded(items, at=at)
-        among = max(len(listed.estimates), 1)
+        listed, taken = self._decoded(items, at=at), n
+        among = max(len(listed), 1)
 
-        def of(places: npt.NDArray[np.intp]) -> Intervals:
-            cells = listed.cells[0][places], listed.cells[1][places]
-            given = listed.estimates[places]
-            peeled = listed.peeled
+        def of(places: npt.NDArray[np.intp], estimates: Array) -> Intervals:
+            cells, peeled = listed.cells_of(places), listed.peeled
             return self._intervals(
-                cells, confidence, at, among=among, peeled=peeled, estimates=given
+                cells, confidence, at, among=among, peeled=peeled, estimates=estimates
             )
 
-        decoded = np.maximum(listed.estimates, 0.0)
-        order, taken = np.argsort(-decoded, kind="stable"), n
         while True:
-            places = order[:taken]
-            found = of(places)
+            places, decoded = listed.heaviest(taken + 1)
+            rest = np.maximum(decoded[taken:], 0.0)
+            places, decoded = places[:taken], decoded[:taken]
+            found = of(places, decoded)
             # An estimate can only be lowered, to the end of its interval: what follows has no more.
             shown = np.maximum(found.estimate, 0.0)
             best = np.lexsort((places, -shown))[:n]
-            if taken >= len(order) or shown[best[-1]] >= decoded[order[taken]]:
+            if len(rest) == 0 or shown[best[-1]] >= rest[0]:
                 break
             taken *= 2
         if not np.array_equal(best, np.arange(len(places))):
-            places, found = places[best], of(places[best])
+            places, found = places[best], of(places[best], decoded[best])
         return places.tolist(), found
 
     def _decoded(self, items: Sized, *, at: At = "now") -> DecodedList:
-        """Return the estimates of a public list, decoded together."""
+        """Return a public list, whose items are decoded together."""
         cells = self._native.cells_many(items)
-        peeled = self._peeled(cells) if at == "now" and not self._is_exact else None
-        listed = self.estimate_many(items, at=at) if peeled is None else peeled.estimates(cells)
-        return DecodedList(cells, peeled, listed)
+        if at == "now" and not self._is_exact:
+            return DecodedList(cells, self._peeled(cells))
+        return DecodedList(cells, None, self.estimate_many(items, at=at))
 
     def _intervals_of_list(
         self,
@@ -298,7 +281,7 @@ class PublicTable(FactsOfOneTable):
     ) -> Intervals:
         """Return intervals of a whole list of known names, around its decoded estimates."""
         listed = self._decoded(items)
-        places = np.arange(len(listed.estimates))
+        places = np.arange(len(listed))
         return self._intervals_of_places(listed, places, confidence=confidence, among=among)
 
     def _intervals_of_places(
@@ -311,11 +294,11 @@ class PublicTable(FactsOfOneTable):
     ) -> Intervals:
         """Return intervals of some items of a list, as those of the whole list have them."""
         level = checked_confidence(confidence)
-        cells = listed.cells[0][places], listed.cells[1][places]
+        cells = listed.cells_of(places)
         # A name is not taken out of its own cells.
-        tested = listed.peeled if 1 < len(listed.estimates) <= _FEW else None
+        tested = listed.peeled if 1 < len(listed) <= _FEW else None
         found = self._intervals(cells, level, "now", among=among, peeled=tested)
-        return found if listed.peeled is None else found.around(listed.estimates[places])
+        return found if listed.peeled is None else found.around(listed.estimates_of(places))
 
     def _intervals(
         self,

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
 type Arrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+type Heaviest<'py> = (Bound<'py, PyArray1<usize>>, Bound<'py, PyArray1<f64>>);
 type Columns<'py> = PyReadonlyArray2<'py, u32>;
 type Flipped<'py> = PyReadonlyArray2<'py, bool>;
 
@@ -57,6 +58,20 @@ impl PeeledTable {
         let cells = cells_of(&columns, &flipped, (self.depth, self.width))?;
         let found = py.detach(|| self.inner.estimates(&cells)).map_err(raise)?;
         Ok(array_of(py, found))
+    }
+
+    /// The places of the items with the largest counts, by falling count, and these counts.
+    fn heaviest<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Columns<'py>,
+        flipped: Flipped<'py>,
+        number: usize,
+    ) -> PyResult<Heaviest<'py>> {
+        let cells = cells_of(&columns, &flipped, (self.depth, self.width))?;
+        let found = py.detach(|| self.inner.heaviest(&cells, number));
+        let (places, counts) = found.map_err(raise)?.into_iter().unzip();
+        Ok((PyArray1::from_vec(py, places), array_of(py, counts)))
     }
 
     /// Lower and upper ends of the counts of items that tests of this level accept; `None` if they

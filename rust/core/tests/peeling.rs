@@ -88,6 +88,12 @@ impl World {
             names.extend_from_slice(own);
             names.extend_from_slice(own);
         }
+        let peeled = self.peeled(table, names);
+        let tests = peeled.tests(level).unwrap()?;
+        Some(peeled.ends(own, &tests).unwrap()[0])
+    }
+
+    fn peeled(&self, table: Vec<i64>, names: Vec<Cell>) -> Peeled {
         let facts = TableErrors {
             signed: self.signed,
             collisions: true,
@@ -97,10 +103,7 @@ impl World {
             variance: vec![50.0; self.width],
             step: 1000.0,
         };
-        let model = ErrorModel::of(facts).unwrap();
-        let peeled = Peeled::of(&model, names).unwrap();
-        let tests = peeled.tests(level).unwrap()?;
-        Some(peeled.ends(own, &tests).unwrap()[0])
+        Peeled::of(&ErrorModel::of(facts).unwrap(), names).unwrap()
     }
 }
 
@@ -193,6 +196,25 @@ fn names_of_a_long_list_are_chosen_without_the_count() {
             misses(&long, count, 60)
                 .iter()
                 .for_each(Share::assert_at_level);
+        }
+    }
+}
+
+#[test]
+fn the_heaviest_are_those_of_all_estimates() {
+    // Names that are taken out, all or those that have occurred, and too many for either.
+    for shape in [[4, 256, 60, 20], [3, 512, 700, 90], [5, 64, 900, 300]] {
+        for signed in [false, true] {
+            let world = World::of(signed, shape, 7);
+            let peeled = world.peeled(world.rest.clone(), world.names.clone());
+            let all = peeled.estimates(&world.names).unwrap();
+            let mut order: Vec<(usize, f64)> = all.iter().copied().enumerate().collect();
+            // A stable sort: those below 0 are in the order of the list.
+            order.sort_by(|one, two| two.1.max(0.0).total_cmp(&one.1.max(0.0)));
+            for number in [0, 1, 2, 10, all.len() / 2, all.len(), 10_000] {
+                let found = peeled.heaviest(&world.names, number).unwrap();
+                assert_eq!(found, order[..number.min(order.len())], "{shape:?}");
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Where items are counted, and the table that they are counted in.
 
+use super::middle::{kept, middle};
 use crate::estimation::TableErrors;
 use crate::{Result, memory};
 use std::cmp::Ordering;
@@ -119,7 +120,7 @@ pub(super) fn less_middles(values: &mut [f64], facts: &Extrapolated) -> Result<(
         return Ok(());
     }
     for row in values.chunks_exact_mut(facts.width) {
-        let median = middle(&mut memory::copied(row)?);
+        let median = middle(row)?;
         row.iter_mut().for_each(|value| *value -= median);
     }
     Ok(())
@@ -127,19 +128,13 @@ pub(super) fn less_middles(values: &mut [f64], facts: &Extrapolated) -> Result<(
 
 /// The standard deviation of the bulk of errors; without signs, of their lower half.
 pub(super) fn spread_of(errors: &[f64], signed: bool) -> Result<f64> {
-    let mut sizes = memory::room_for(errors.len())?;
-    let bulk = errors.iter().filter(|&&error| signed || error <= 0.0);
-    sizes.extend(bulk.map(|error| error.abs()));
-    Ok((1.4826 * middle(&mut sizes)).max(0.5))
-}
-
-/// The middle of some values, which are put in another order; 0 without any.
-fn middle(values: &mut [f64]) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let at = values.len() / 2;
-    *values.select_nth_unstable_by(at, f64::total_cmp).1
+    let mut sizes = if signed {
+        memory::copied(errors)?
+    } else {
+        kept(errors, |error| error <= 0.0)?
+    };
+    sizes.iter_mut().for_each(|error| *error = error.abs());
+    Ok((1.4826 * middle(&sizes)?).max(0.5))
 }
 
 /// A number that looks random, for public values. Source: G. Steele, D. Lea and C. Flood 2014.

@@ -132,12 +132,12 @@ impl Chosen {
             background,
             facts,
         };
-        let (found, last) = search.found()?;
-        match last {
+        let found = search.found()?;
+        match found.rule {
             Some((rule, likely)) if purity == Purity::Sure => {
-                search.with_candidates(&found, rule, &likely)
+                search.with_candidates(&found.chosen, rule, &likely)
             }
-            _ => Ok(found),
+            _ => Ok(found.chosen),
         }
     }
 
@@ -150,6 +150,15 @@ impl Chosen {
 
 /// Names of a list with their strength, the strongest first.
 type Strong = Vec<(f32, u32)>;
+
+/// What one round takes out.
+struct Round {
+    chosen: Chosen,
+    /// The places of these names in the list, in order.
+    taken: Vec<u32>,
+    /// The rule that chose them, with all names that are half as strong as it asks for.
+    rule: Option<(Rule, Strong)>,
+}
 
 /// The search for the names that have occurred.
 struct Search<'a> {
@@ -168,39 +177,64 @@ impl<'a> Search<'a> {
         &self.list[name as usize * depth..(name as usize + 1) * depth]
     }
 
-    fn cells_of(&self, names: &[(f32, u32)]) -> Result<Vec<&'a [Cell]>> {
-        memory::collected(names.iter().map(|&(_, name)| self.own(name)))
+    fn cells_of(&self, names: impl ExactSizeIterator<Item = u32>) -> Result<Vec<&'a [Cell]>> {
+        memory::collected(names.map(|name| self.own(name)))
     }
 
-    /// The names that are taken out; the rule that chose them, with all that are half as strong.
-    fn found(&self) -> Result<(Chosen, Option<(Rule, Strong)>)> {
-        let mut found = Chosen::of(Vec::new(), None, self.background, self.facts)?;
-        let (mut taken, mut last) = (Vec::new(), None);
-        for _ in 0..MOST_ROUNDS {
-            let evidence = of_fit(&found.fitted, self.facts)?;
-            let mut strong = self.strong(&found, &taken, &evidence)?;
-            let absent = self.absent(&found, &evidence)?;
-            let strengths = memory::collected(strong.iter().map(|each| each.0))?;
-            let weight = self.names * self.facts.depth as f64 / self.decoys.len() as f64;
-            let most = self.purity.most(self.facts.table.len()).min(strong.len());
-            let least = self.purity.least(&strengths[..most], &absent, weight);
-            let accepted = strengths[..most].partition_point(|&each| each >= least);
-            strong.truncate(strengths.partition_point(|&each| each >= CANDIDATE * least));
-            let own = self.cells_of(&strong[..accepted])?;
-            let stay = own.iter().filter(|own| found.names.find(own).is_some());
-            let changed = own.len() + found.names.len() - 2 * stay.count().min(found.names.len());
-            let is_stable = changed as f64 <= STABLE * own.len() as f64;
-            if !is_stable {
-                found = Chosen::of(own, Some(&found), self.background, self.facts)?;
-                taken = memory::collected(strong[..accepted].iter().map(|each| each.1))?;
-                taken.sort_unstable();
+    /// What the last round takes out, or the one from which hardly anything changes.
+    fn found(&self) -> Result<Round> {
+        let mut last = Round {
+            chosen: Chosen::of(Vec::new(), None, self.background, self.facts)?,
+            taken: Vec::new(),
+            rule: None,
+        };
+        let mut earlier: Option<Round> = None;
+        for left in (0..MOST_ROUNDS).rev() {
+            let (rule, accepted) = self.rule_after(&last)?;
+            let mut taken = memory::collected(rule.1[..accepted].iter().map(|each| each.1))?;
+            taken.sort_unstable();
+            if self.is_stable(&last.chosen.names, &taken)? {
+                last.rule = Some(rule);
+                return Ok(last);
             }
-            last = Some((Rule { evidence, least }, strong));
-            if is_stable {
-                break;
+            let own = self.cells_of(taken.iter().copied())?;
+            let next = Round {
+                chosen: Chosen::of(own, Some(&last.chosen), self.background, self.facts)?,
+                taken,
+                rule: Some(rule),
+            };
+            // A choice that goes back and forth between two goes on so; their fits are within its
+            // tolerance already.
+            if earlier.is_some_and(|earlier| earlier.taken == next.taken) {
+                return Ok(if left % 2 == 0 { next } else { last });
             }
+            earlier = Some(std::mem::replace(&mut last, next));
         }
-        Ok((found, last))
+        Ok(last)
+    }
+
+    /// The rule that follows from what is left, the names that are half as strong as it asks for,
+    /// and how many of them are as strong.
+    fn rule_after(&self, round: &Round) -> Result<((Rule, Strong), usize)> {
+        let found = &round.chosen;
+        let evidence = of_fit(&found.fitted, self.facts)?;
+        let mut strong = self.strong(found, &round.taken, &evidence)?;
+        let absent = self.absent(found, &evidence)?;
+        let strengths = memory::collected(strong.iter().map(|each| each.0))?;
+        let weight = self.names * self.facts.depth as f64 / self.decoys.len() as f64;
+        let most = self.purity.most(self.facts.table.len()).min(strong.len());
+        let least = self.purity.least(&strengths[..most], &absent, weight);
+        let accepted = strengths[..most].partition_point(|&each| each >= least);
+        strong.truncate(strengths.partition_point(|&each| each >= CANDIDATE * least));
+        Ok(((Rule { evidence, least }, strong), accepted))
+    }
+
+    /// Whether the names that are taken out hardly change.
+    fn is_stable(&self, before: &Names, taken: &[u32]) -> Result<bool> {
+        let own = self.cells_of(taken.iter().copied())?;
+        let stay = own.iter().filter(|own| before.find(own).is_some());
+        let changed = own.len() + before.len() - 2 * stay.count().min(before.len());
+        Ok(changed as f64 <= STABLE * own.len() as f64)
     }
 
     /// The names with any strength; `taken` are those that were taken out, in order.
@@ -211,7 +245,7 @@ impl<'a> Search<'a> {
         for (name, own) in self.list.chunks_exact(self.facts.depth).enumerate() {
             let count = match taken.next_if_eq(&(name as u32)) {
                 Some(_) => found.count(own),
-                None if self.is_passed_over(own, evidence, errors) => continue,
+                None if !self.is_looked_at(own, evidence, errors) => continue,
                 None => 0.0,
             };
             let strength = evidence.strength(own, errors, count);
@@ -223,16 +257,19 @@ impl<'a> Search<'a> {
         Ok(strong)
     }
 
-    fn is_passed_over(&self, own: &[Cell], evidence: &Evidence, errors: &[f64]) -> bool {
-        self.purity == Purity::Sure && !evidence.is_promising(own, errors)
+    /// Whether a name that is not taken out may have any strength.
+    #[inline]
+    fn is_looked_at(&self, own: &[Cell], evidence: &Evidence, errors: &[f64]) -> bool {
+        (self.purity == Purity::Most || evidence.is_promising(own, errors))
+            && evidence.may_be_strong(own, errors)
     }
 
-    /// The strengths of the decoys, the largest first.
+    /// The strengths of the decoys that have any, the largest first.
     fn absent(&self, found: &Chosen, evidence: &Evidence) -> Result<Vec<f32>> {
         let errors = &found.fitted.errors;
         let mut absent = Vec::new();
         for own in self.decoys.chunks_exact(self.facts.depth) {
-            if !self.is_passed_over(own, evidence, errors) {
+            if self.is_looked_at(own, evidence, errors) {
                 memory::push(&mut absent, evidence.strength(own, errors, 0.0))?;
             }
         }
@@ -243,7 +280,7 @@ impl<'a> Search<'a> {
     /// The names that were found, and the candidates that the rule does not take out.
     fn with_candidates(&self, found: &Chosen, rule: Rule, likely: &Strong) -> Result<Chosen> {
         let most = self.facts.table.len().min(likely.len());
-        let mut own = self.cells_of(&likely[..most])?;
+        let mut own = self.cells_of(likely[..most].iter().map(|each| each.1))?;
         memory::reserve(&mut own, found.names.len())?;
         own.extend(found.names.all());
         let names = Names::of(own, self.facts.depth, self.facts.table.len())?;

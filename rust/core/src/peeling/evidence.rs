@@ -4,11 +4,15 @@
 //! that is wrong takes out too few names or too many; it cannot make an interval invalid.
 
 use super::cells::Cell;
-use super::score::{Density, bin_of};
-use crate::Result;
+use super::score::{BIN, Density, bin_of};
+use crate::{Result, memory};
 
 /// Smallest count that a name is taken out for, in spreads.
 const LEAST: f64 = 1.0;
+/// How far the sum of the largest gains of single values may fall short of what rounding makes of it.
+const ROUNDED: f32 = 0.02;
+/// Rows up to which little room is cleared for their values.
+const FEW: usize = 8;
 /// Values of at least this size, in spreads, are needed in most rows before a name of a long list is
 /// looked at.
 const PROMISING: f64 = 2.0;
@@ -17,6 +21,8 @@ const PROMISING: f64 = 2.0;
 #[derive(Debug, Clone)]
 pub(super) struct Evidence {
     logs: Vec<f32>,
+    /// By the bin of a value: how much better it agrees with its own best count than with none.
+    gains: Vec<f32>,
     scale: f64,
     signed: bool,
 }
@@ -30,8 +36,10 @@ impl Evidence {
         } else {
             Density::of(errors.iter().copied(), spread)?
         };
+        let logs = density.logs()?;
         Ok(Self {
-            logs: density.logs()?,
+            gains: gains_of(&logs)?,
+            logs,
             scale: 1.0 / spread,
             signed,
         })
@@ -69,11 +77,28 @@ impl Evidence {
         }
     }
 
+    /// Whether [`Self::strength`] may be above 0: most cells, of which nothing was taken out, agree
+    /// best with none, each on its own.
+    #[inline]
+    pub(super) fn may_be_strong(&self, own: &[Cell], errors: &[f64]) -> bool {
+        let gains = own.iter().map(|cell| {
+            let value = errors[cell.at as usize] * f64::from(cell.sign) * self.scale;
+            self.gains[bin_of(value)]
+        });
+        gains.sum::<f32>() > -ROUNDED
+    }
+
     /// How much better these cells, of which `count` was taken out, agree with some count of at least
     /// [`LEAST`] spreads than with none.
     pub(super) fn strength(&self, own: &[Cell], errors: &[f64], count: f64) -> f32 {
-        let mut room = [0.0; 64];
-        let values = &mut room[..own.len()];
+        let (mut few, mut many);
+        let values = if own.len() <= FEW {
+            few = [0.0; FEW];
+            &mut few[..own.len()]
+        } else {
+            many = [0.0; 64];
+            &mut many[..own.len()]
+        };
         for (value, cell) in values.iter_mut().zip(own) {
             *value = (errors[cell.at as usize] * f64::from(cell.sign) + count) * self.scale;
         }
@@ -100,6 +125,21 @@ impl Evidence {
     fn log(&self, error: f64) -> f32 {
         self.logs[bin_of(error)]
     }
+}
+
+/// The most that a count of at least [`LEAST`] can add to the logarithm of a value, by its bin.
+fn gains_of(logs: &[f32]) -> Result<Vec<f32>> {
+    // One bin less, because both ends are rounded.
+    let away = (LEAST / BIN) as usize - 1;
+    let (last, mut best) = (logs.len() - 1, logs[0]);
+    let mut gains = memory::room_for(logs.len())?;
+    for (bin, log) in logs.iter().enumerate() {
+        best = best.max(logs[bin.saturating_sub(away)]);
+        gains.push(best - log);
+    }
+    // All values beyond the last bin are in it, and so are most of their differences.
+    gains[last] = logs.iter().copied().fold(best, f32::max) - logs[last];
+    Ok(gains)
 }
 
 /// Decides again whether a name is taken out of a table that differs in a few cells.
@@ -157,5 +197,32 @@ mod tests {
             evidence.strength(&own, &before, 0.0),
         );
         assert_eq!(taken, left);
+    }
+
+    #[test]
+    fn what_is_not_looked_at_has_no_strength() {
+        let mut state = 1_u64;
+        let mut draw = |end: u64| {
+            state = super::super::cells::mixed(state);
+            state % end
+        };
+        for signed in [false, true] {
+            let heavy = |error: u64| if error.is_multiple_of(31) { 900.0 } else { 0.0 };
+            let errors = (0..6_000).map(|_| draw(40) as f64 - 20.0 + heavy(draw(93)));
+            let errors: Vec<f64> = errors.collect();
+            let evidence = Evidence::of(&errors, 9.0, signed).unwrap();
+            let mut passed_over = 0;
+            for _ in 0..20_000 {
+                let own = [0, 1, 2, 3].map(|_| Cell {
+                    at: draw(6_000) as u32,
+                    sign: if signed && draw(2) == 1 { -1.0 } else { 1.0 },
+                });
+                if !evidence.may_be_strong(&own, &errors) {
+                    passed_over += 1;
+                    assert!(evidence.strength(&own, &errors, 0.0) <= 0.0);
+                }
+            }
+            assert!(passed_over > 5_000, "{passed_over}");
+        }
     }
 }

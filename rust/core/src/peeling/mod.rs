@@ -7,7 +7,9 @@
 //!
 //! ```text
 //!        peeled        a table and a list; the counts and the intervals of items
-//!       /      \
+//!       /   |   \
+//!      | heaviest |     joint estimates, and the largest of them
+//!      |/       \ |
 //!  choice    intervals   which names have occurred   |   tests of a count against the rest
 //!       \   /     \
 //!        fit     ranks   counts that explain the table   |   how rare the cells of an item are
@@ -17,15 +19,19 @@
 //!      score, names      how telling an error is   |   names by cell
 //!           |
 //!         cells          where an item is counted
+//!           |
+//!         middle         the middle of many values
 //! ```
 
 mod cells;
 mod choice;
 mod evidence;
 mod fit;
+mod heaviest;
 mod huber;
 mod intervals;
 mod journal;
+mod middle;
 mod names;
 mod peeled;
 mod ranks;

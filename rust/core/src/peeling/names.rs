@@ -2,7 +2,6 @@
 
 use super::cells::{Cell, mixed, order};
 use crate::{Result, memory};
-use std::cmp::Ordering;
 
 /// Names with one cell per row; those with the same cells are one name.
 #[derive(Debug, Clone)]
@@ -40,16 +39,10 @@ impl Names {
 
     /// The name with these cells.
     pub(super) fn find(&self, own: &[Cell]) -> Option<usize> {
-        let mut names = 0..self.len();
-        while !names.is_empty() {
-            let middle = usize::midpoint(names.start, names.end);
-            match order(self.own(middle), own) {
-                Ordering::Less => names.start = middle + 1,
-                Ordering::Greater => names.end = middle,
-                Ordering::Equal => return Some(middle),
-            }
-        }
-        None
+        // Those that have its first cell, in order: few.
+        let sharing = self.sharing(own[0].at);
+        let found = sharing.binary_search_by(|&name| order(self.own(name as usize), own));
+        found.ok().map(|at| sharing[at] as usize)
     }
 
     /// The cells of a name.

@@ -2,6 +2,7 @@
 
 use super::cells::{Background, Cell, Extrapolated};
 use super::choice::{Chosen, Purity};
+use super::heaviest::Joint;
 use super::intervals::{Ends, Search, Tests};
 use super::names::{Names, names_in};
 use crate::estimation::{ErrorModel, TableErrors};
@@ -75,28 +76,24 @@ impl Peeled {
     /// Counts of items at this step, in the list or not: joint estimates from what is left in their
     /// cells once all other names are taken out.
     pub fn estimates(&self, items: &[Cell]) -> Result<Vec<f64>> {
+        let mut joint = self.joint()?;
+        let items = items.chunks_exact(self.model.depth());
+        memory::collected(items.map(|own| joint.estimate(own)))
+    }
+
+    /// The items with the largest counts, at most `number`, by falling count and in their order where
+    /// counts are equal or below 0: their places, with the counts of [`Self::estimates`].
+    pub fn heaviest(&self, items: &[Cell], number: usize) -> Result<Vec<(usize, f64)>> {
+        self.joint()?.heaviest(items, number)
+    }
+
+    fn joint(&self) -> Result<Joint<'_>> {
         let left = match self.for_estimates()? {
             Best::Whole => None,
             Best::AsIntervals => self.for_intervals()?,
             Best::Other(left) => Some(&**left),
         };
-        let (depth, width) = (self.model.depth(), self.model.width());
-        let mut found = memory::room_for(items.len() / depth)?;
-        let mut rows = memory::room_for(depth)?;
-        for own in items.chunks_exact(depth) {
-            let Some(left) = left else {
-                rows.clear();
-                rows.extend(own.iter().filter_map(|cell| {
-                    let value = self.model.table().table[cell.at as usize] as f64;
-                    let column = cell.at as usize % width;
-                    self.model.row(column, value * f64::from(cell.sign))
-                }));
-                found.push(self.model.joint(&rows));
-                continue;
-            };
-            found.push(left.estimate(own, &mut rows));
-        }
-        Ok(found)
+        Joint::of(&self.model, left.map(|left| (&left.errors, &left.chosen)))
     }
 
     /// The tests with this probability of rejecting the true count, each; `None` if they reject
@@ -126,9 +123,10 @@ impl Peeled {
         };
         let mut search = Search::of(&left.chosen, tests, &table.facts)?;
         let depth = table.facts.depth;
-        let (mut found, mut rows) = (memory::room_for(items.len() / depth)?, Vec::new());
+        let mut joint = Joint::of(&self.model, Some((&left.errors, &left.chosen)))?;
+        let mut found = memory::room_for(items.len() / depth)?;
         for own in items.chunks_exact(depth) {
-            let start = left.estimate(own, &mut rows);
+            let start = joint.estimate(own);
             found.push(search.ends(own, start)?);
         }
         Ok(found)
@@ -264,20 +262,6 @@ impl Left {
             errors: ErrorModel::of(left_in(model.table(), &chosen.fitted.errors)?)?,
             chosen,
         })
-    }
-
-    /// The count of an item at this step, from what is left in its cells.
-    fn estimate(&self, own: &[Cell], rows: &mut Vec<crate::estimation::Row>) -> f64 {
-        let width = self.errors.width();
-        let count = self.chosen.count(own);
-        rows.clear();
-        rows.extend(own.iter().filter_map(|cell| {
-            let column = cell.at as usize % width;
-            let error = self.chosen.fitted.errors[cell.at as usize] * f64::from(cell.sign);
-            let share = self.errors.share(column);
-            self.errors.row(column, (error + count) * share)
-        }));
-        self.errors.joint(rows)
     }
 }
 

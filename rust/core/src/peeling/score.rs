@@ -9,7 +9,7 @@ use crate::{Result, memory};
 /// Levels of the score.
 pub(super) const LEVELS: usize = 128;
 /// Bins of the density: their width in spreads, and how far they reach.
-const BIN: f64 = 0.05;
+pub(super) const BIN: f64 = 0.05;
 const REACH: f64 = 40.0;
 const BINS: usize = (2.0 * REACH / BIN) as usize;
 /// Bandwidth of the kernel, in spreads, for one error.
