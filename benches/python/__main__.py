@@ -20,6 +20,7 @@ from . import (
     hierarchies,
     input_types,
     instructions,
+    kept_releases,
     known_names,
     partial_counts,
     ranges,
@@ -27,6 +28,7 @@ from . import (
     service,
     stores,
     sums,
+    two_threads,
     wide_tables,
 )
 from .measuring import Results
@@ -65,6 +67,8 @@ def run(programs: Path, *, quick: bool) -> Results:
         "reads": lambda: contenders.reads_of_tables(rounds=rounds),
         "wide tables": lambda: wide_tables.wide_tables(rounds=min(rounds, 9)),
         "known names": lambda: known_names.known_names(rounds=min(rounds, 5)),
+        "two threads": lambda: two_threads.two_threads(rounds=min(rounds, 9)),
+        "kept releases": lambda: kept_releases.kept_releases(rounds=min(rounds, 9)),
         "memory": footprint.memory_per_cell,
         "import": lambda: footprint.import_seconds(rounds=rounds),
         "error": lambda: footprint.error_of_the_top(seeds=3 if quick else 20),

@@ -6,10 +6,7 @@ the machine only adds to the other measurements.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import TypedDict
 
 from . import (
     distinct,
@@ -21,46 +18,9 @@ from . import (
     sums,
     wide_tables,
 )
-from .measuring import Results, figure
-
-
-class Judged(TypedDict):
-    """A goal, the worst value found, and whether it meets the limit; None if not measured."""
-
-    goal: str
-    limit: float
-    found: float | None
-    met: bool | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """A limit on values that ``found`` takes from the results; the worst value counts."""
-
-    text: str
-    limit: float
-    at_most: bool
-    found: Callable[[Results], list[float]]
-
-    def row(self, results: Results) -> Judged:
-        """Judge the results of one run."""
-        try:
-            values = self.found(results)
-        except LookupError:
-            values = []
-        if not values:
-            return {"goal": self.text, "limit": self.limit, "found": None, "met": None}
-        worst = max(values) if self.at_most else min(values)
-        met = worst <= self.limit if self.at_most else worst >= self.limit
-        return {"goal": self.text, "limit": self.limit, "found": worst, "met": met}
-
-
-def value(results: Results, field: str, **facts: str | float) -> float:
-    """Return one figure of the result with these facts; raise LookupError if there is none."""
-    for row in results:
-        if facts.items() <= row.items():
-            return figure(row, field)
-    raise LookupError(str(facts))
+from .goal import Goal, at_least, at_most, value
+from .goals_of_calls import GOALS_OF_CALLS
+from .measuring import Results
 
 
 def native(results: Results, above: str, below: str) -> list[float]:
@@ -149,14 +109,6 @@ def top_ms(results: Results, *, name: str, names: int) -> list[float]:
 def row_ns(results: Results, *, file: str) -> list[float]:
     name = file_formats.SOURCE
     return [value(results, "cpu_ns", group="file formats", name=name, items=file)]
-
-
-def at_most(text: str, limit: float, found: Callable[[Results], list[float]]) -> Goal:
-    return Goal(text=text, limit=limit, at_most=True, found=found)
-
-
-def at_least(text: str, limit: float, found: Callable[[Results], list[float]]) -> Goal:
-    return Goal(text=text, limit=limit, at_most=False, found=found)
 
 
 def relative_to_exact(kind: str, schedule: str, limit: float) -> Goal:
@@ -382,4 +334,5 @@ GOALS = [
         0.15,
         lambda results: [value(results, "seconds", name="lazysketch and NumPy")],
     ),
+    *GOALS_OF_CALLS,
 ]

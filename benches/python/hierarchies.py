@@ -17,7 +17,7 @@ import lazysketch as ls
 from .measuring import Contender, Results, medians
 
 EVENTS, FEW, CALLS = 300_000, 1_000, 20_000
-WINDOWS, ONE = "Windows", "HeavyHitters"
+WINDOWS, ONE, SKETCH = "Windows", "HeavyHitters", "LazyCountMin"
 HIERARCHY, ALONE = "hierarchy of IPv4, 4 levels", "HeavyHitters of 4 ready columns"
 DISTINCT, REPEATED = "distinct addresses", f"{FEW:,} addresses"
 
@@ -44,6 +44,7 @@ def hierarchies(*, rounds: int) -> Results:
             (HIERARCHY, of_levels(levels)),
             (WINDOWS, of_windows()),
             (ONE, of_one()),
+            (SKETCH, ls.LazyCountMin(depth=3, width=1 << 12, epsilon=1.0, delta=1e-8)),
         )
     ]
     return results + medians("hierarchies", calls, rounds=rounds)

@@ -12,7 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .goals import GOALS, Judged
+from .goal import Judged
+from .goals import GOALS
 from .measuring import Results, figure
 
 if TYPE_CHECKING:

@@ -1,0 +1,92 @@
+"""Goals of single calls, of two threads, and of releases that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from . import hierarchies, kept_releases, two_threads
+from .goal import Goal, at_least, at_most, value
+from .measuring import Results
+
+__all__ = ["GOALS_OF_CALLS"]
+
+
+def update_over_sketch(results: Results, *, name: str) -> list[float]:
+    facts = {"group": "hierarchies", "items": hierarchies.DISTINCT}
+    one, other = (
+        value(results, "cpu_ns", name=f"update, {each}", **facts)
+        for each in (name, hierarchies.SKETCH)
+    )
+    return [one / other]
+
+
+def faster_in_two_threads(results: Results) -> list[float]:
+    """Return elapsed time of one thread over that of two."""
+    facts = {"group": "two threads", "name": two_threads.NAME}
+    return [
+        value(results, "ns", width=width, threads=1, **facts)
+        / value(results, "ns", width=width, threads=2, **facts)
+        for width in two_threads.WIDTHS
+    ]
+
+
+def of_kept(results: Results, name: str, field: str = "cpu_ns", **facts: float) -> float:
+    return value(results, field, group="kept releases", name=name, **facts)
+
+
+def growth_of_merging(results: Results) -> list[float]:
+    few, many = (
+        of_kept(results, kept_releases.ONE_BY_ONE, batch=number) for number in kept_releases.MERGED
+    )
+    return [many / few]
+
+
+def kept(text: str, limit: float, found: Callable[[Results], float]) -> Goal:
+    return at_most(text, limit, lambda results: [found(results)])
+
+
+GOALS_OF_CALLS: Final = (
+    *(
+        at_most(
+            f"cost of one update call of {name} over that of a sketch",
+            limit,
+            partial(update_over_sketch, name=name),
+        )
+        for name, limit in (
+            (hierarchies.HIERARCHY, 17),
+            (hierarchies.WINDOWS, 2.5),
+            (hierarchies.ONE, 2),
+        )
+    ),
+    at_least(
+        "speed of LazyCountMin in two threads over one, at every width", 1.9, faster_in_two_threads
+    ),
+    kept(
+        "cost of an estimate (minimum) of a release over a look-up in a dictionary",
+        6,
+        lambda results: (
+            of_kept(results, kept_releases.ESTIMATE) / of_kept(results, kept_releases.EXACT)
+        ),
+    ),
+    kept(
+        "ms for an interval of a release that is kept",
+        0.3,
+        lambda results: of_kept(results, kept_releases.INTERVAL) / 1e6,
+    ),
+    at_most("cost of merging 400 releases one by one over 100, each", 1.5, growth_of_merging),
+    kept(
+        "bytes of a file of 4 x 2^20 cells over those that zlib makes of it",
+        1,
+        lambda results: (
+            of_kept(results, kept_releases.FILE, "bytes")
+            / of_kept(results, kept_releases.BY_ZLIB, "bytes")
+        ),
+    ),
+    kept(
+        "bytes per cell that an interval of 4 x 2^20 cells needs beside the release",
+        8,
+        lambda results: of_kept(results, kept_releases.INTERVALS, "bytes"),
+    ),
+)
