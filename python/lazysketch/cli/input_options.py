@@ -82,7 +82,7 @@ def input_options(command: Command) -> Command:
 
 def unweighted_input_options(command: Command) -> Command:
     """Add the options of inputs without weights; the command gets them as ``reading``."""
-    return gathered(InputSettings, "reading", *_FIELDS, *_ROWS, *_FOLLOWING)(command)
+    return gathered(InputSettings, "reading", *_FIELDS, *_ROWS, *_TIMES, *_FOLLOWING)(command)
 
 
 def columns_input_options(command: Command) -> Command:
@@ -94,7 +94,7 @@ def columns_input_options(command: Command) -> Command:
 def number_input_options(command: Command) -> Command:
     """Add the options of inputs whose items are numbers; the command gets them as ``reading``."""
     settings = functools.partial(InputSettings, items_type=NUMBERS)
-    by_number = (*_FORMAT, _BY_NUMBER, *_PARSING, *_CELLS, _STRICT, *_FOLLOWING)
+    by_number = (*_FORMAT, _BY_NUMBER, *_PARSING, *_CELLS, _STRICT, *_TIMES, *_FOLLOWING)
     return gathered(settings, "reading", *by_number)(command)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.run.alerting import AlertSettings
     from lazysketch.cli.run.windows import WindowSettings
 
-__all__ = ["alert_settings", "window_settings"]
+__all__ = ["alert_settings", "cut_settings", "window_settings"]
 
 
 def window_settings(
@@ -28,6 +28,13 @@ def window_settings(
     return WindowSettings(
         length=length, keep=keep, begin=begin, end=end, changes=changes, span=span
     )
+
+
+def cut_settings(
+    length: timedelta | int | None, keep: int, begin: str | None, end: str | None
+) -> WindowSettings:
+    """Return the settings of windows that are listed one by one."""
+    return window_settings(length, keep, begin, end, None, changes=False)
 
 
 def alert_settings(

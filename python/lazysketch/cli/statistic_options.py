@@ -21,13 +21,15 @@ from lazysketch.specification.schedules import Punctual, Single
 from lazysketch.specification.value_tree import MOST_BINS
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
+    from lazysketch import DistinctWindows, DistributionWindows
     from lazysketch.cli.options import Command
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.sources import Source
     from lazysketch.specification.schedules import Schedule
     from lazysketch.specification.table_spec import TableSpec
+    from lazysketch.windows.statistic_windows import CutOptions
 
 __all__ = [
     "BINS",
@@ -111,6 +113,20 @@ class DistinctSettings(StatisticSettings):
         """Return a fresh count."""
         return DistinctCount.from_spec(self.spec)
 
+    def windows(self, **cut: Unpack[CutOptions]) -> DistinctWindows:
+        """Return fresh windows."""
+        from lazysketch import DistinctWindows  # late: few runs count in windows
+
+        return DistinctWindows(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            bits=self.bits,
+            levels=self.levels,
+            hash_seed=self.hash_seed,
+            **cut,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class DistributionSettings(StatisticSettings):
@@ -172,6 +188,19 @@ class DistributionSettings(StatisticSettings):
     def create(self) -> Distribution:
         """Return a fresh distribution."""
         return Distribution.from_spec(self.spec)
+
+    def windows(self, **cut: Unpack[CutOptions]) -> DistributionWindows:
+        """Return fresh windows."""
+        from lazysketch import DistributionWindows  # late: few runs count in windows
+
+        return DistributionWindows(
+            bins=self.public_bins,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            max_events_per_user=self.max_events_per_user,
+            **cut,
+        )
 
 
 @dataclass(frozen=True, slots=True)

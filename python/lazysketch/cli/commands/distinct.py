@@ -12,8 +12,10 @@ from lazysketch.cli.options import result_options, state_options
 from lazysketch.cli.run.state_definition import DISTINCT
 from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.statistic_options import distinct_options
+from lazysketch.cli.window_options import cut_options
 
 if TYPE_CHECKING:
+    from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import (
         InputSettings,
         LedgerSettings,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 @ledger_options
 @result_options
 @state_options
+@cut_options
 @distinct_options
 @click.pass_context
 def distinct(
@@ -40,6 +43,7 @@ def distinct(
     result: ResultSettings,
     counting: DistinctSettings,
     kept: StateSettings,
+    windows: WindowSettings,
 ) -> int:
     """Count how many different items a stream has: addresses, users, products.
 
@@ -50,6 +54,10 @@ def distinct(
     Examples:
       lazysketch distinct access.log --format combined --by host
       tail -F access.log | lazysketch distinct - --by user --epsilon 0.5
+      lazysketch distinct flows.csv --by src --window 1h --from 2026-05-17 --to 2026-05-18
+
+    With --window the number of each window is listed, and an item is protected within one of
+    them; --save-release saves the last.
 
     One run has one (epsilon, delta) guarantee for everything that it publishes. N runs over
     one file compose to mu * sqrt(N): save the release (--save-release) and query it instead;
@@ -65,4 +73,5 @@ def distinct(
         charged=charged,
         result=result,
         kept=kept,
+        windows=windows,
     )

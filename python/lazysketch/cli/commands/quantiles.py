@@ -20,6 +20,7 @@ from lazysketch.cli.run.state_definition import VALUES
 from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.statistic_options import distribution_options, shares_of
 from lazysketch.cli.view.report import CONFIDENCE
+from lazysketch.cli.window_options import cut_options
 from lazysketch.releases.value_rows import SHARES, histogram_rows, quantile_rows, share_rows
 from lazysketch.store.opening import is_store
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch import DistributionRelease
+    from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import InputSettings, LedgerSettings, ResultSettings, StateSettings
     from lazysketch.cli.statistic_options import DistributionSettings
     from lazysketch.releases.any_release import AnyRelease
@@ -105,6 +107,7 @@ _SHOWN: Final = (
 @once_option
 @result_options
 @state_options
+@cut_options
 @distribution_options
 @gathered(ShownValues, "showing", *_SHOWN)
 @click.pass_context
@@ -118,6 +121,7 @@ def quantiles(
     counting: DistributionSettings,
     showing: ShownValues,
     kept: StateSettings,
+    windows: WindowSettings,
 ) -> int:
     """Show how a number is distributed: latencies, sizes, ages, prices.
 
@@ -130,6 +134,9 @@ def quantiles(
       lazysketch quantiles access.csv --by latency_ms --low 1 --high 10000 --scale log
       lazysketch quantiles ages.txt --low 0 --high 100 --bins 102 --show histogram
       tail -F times.log | lazysketch quantiles - --low 0.001 --high 60 --scale log
+      tail -F times.log | lazysketch quantiles - --low 0.001 --high 60 --window 1h
+
+    With --window each window has rows of its own, all under one guarantee.
 
     One run has one (epsilon, delta) guarantee for everything that it publishes; all of --show
     follow from one release. N runs over one file compose to mu * sqrt(N): save the release
@@ -149,5 +156,6 @@ def quantiles(
         charged=charged,
         result=result,
         kept=kept,
+        windows=windows,
         shown=lambda _: showing,
     )

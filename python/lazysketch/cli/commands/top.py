@@ -33,6 +33,7 @@ from lazysketch.cli.settings import (
     SketchSettings,
     StateSettings,
 )
+from lazysketch.cli.window_options import KEEP, RANGE, WINDOW
 from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
@@ -54,25 +55,6 @@ _NOT_WINDOWED: Final = {
     "discovery_epoch": "--names-every",
     "save_names": "--save-names",
 }
-
-
-def _window_length(
-    _context: click.Context, _option: click.Parameter, text: str | None
-) -> timedelta | int | None:
-    """Return a number of steps or a time."""
-    if text is None:
-        return None
-    try:
-        return int(STEPS.convert(text, None, None))
-    except click.BadParameter:
-        pass
-    try:
-        return timedelta(seconds=DURATION.convert(text, None, None))
-    except (click.BadParameter, OverflowError):
-        raise ArgumentValueError(
-            "--window: expected a time such as 90s, 15m, 1h or 1d, or a number of steps, "
-            f"got {shown(text)}"
-        ) from None
 
 
 def _span_length(
@@ -112,14 +94,7 @@ _DISCOVERY: Final = (
     ),
 )
 _WINDOWS: Final = (
-    click.option(
-        "--window",
-        "length",
-        metavar="TIME|STEPS",
-        callback=_window_length,
-        help="Count in windows, such as 1h or 100000 steps: a pipe by the clock, files by the "
-        "time of each row, with --from and --to.  [default: the whole stream]",
-    ),
+    WINDOW,
     click.option(
         "--span",
         metavar="TIME",
@@ -127,21 +102,8 @@ _WINDOWS: Final = (
         help="With --window, for a pipe: list the last span, such as 1h, at every end of a window, "
         "such as 1min.  [default: the last windows]",
     ),
-    option_with_default(
-        "--keep",
-        type=click.IntRange(min=1),
-        default=24,
-        metavar="N",
-        help="With --window: number of windows to list together; a range keeps all.",
-    ),
-    click.option(
-        "--from",
-        "begin",
-        metavar="INSTANT",
-        help="With --window, for files: start of a public range, such as 2026-05-17T12:00.  "
-        "[default: none]",
-    ),
-    click.option("--to", "end", metavar="INSTANT", help="End of the range.  [default: none]"),
+    KEEP,
+    *RANGE,
     click.option(
         "--changes",
         is_flag=True,

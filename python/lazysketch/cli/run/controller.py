@@ -23,7 +23,7 @@ from lazysketch.cli.run.people import advice_on_names, refusals
 from lazysketch.cli.run.result_checks import check_replaced
 from lazysketch.cli.run.signals import end_as_ctrl_c
 from lazysketch.cli.run.state_commits import Commits
-from lazysketch.cli.run.statistic import Statistic
+from lazysketch.cli.run.statistic import OfNoItems
 from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.run.windows import WindowedItems
 from lazysketch.cli.view import plot
@@ -309,7 +309,7 @@ class _Run:
             part_read=lambda: self._source.part_read,
             end=end_as_ctrl_c,
             rows_are_typed=STANDARD_INPUT in map(str, self._source.paths),
-            has_items=not isinstance(self._target, Statistic),
+            has_items=not isinstance(self._target, OfNoItems),
         )
         if self._target.waits_for_end:
             return progress(reading)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lazysketch.cli.run.statistic import Statistic
+from lazysketch.cli.run.statistic import Answers, Statistic
 from lazysketch.cli.run.targets import DiscoveredItems, ListedItems
 from lazysketch.cli.run.topics import check_no_topics, is_topic, open_topic_inputs
 from lazysketch.cli.view.output import tell
@@ -14,6 +14,8 @@ from lazysketch.sources.io.byte_stream import size_of
 if TYPE_CHECKING:
     from lazysketch.cli.run.state import State
     from lazysketch.cli.run.statistic import Shown
+    from lazysketch.cli.run.windowed_statistic import WindowedStatistic
+    from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import DiscoverySettings, InputSettings, SketchSettings
     from lazysketch.cli.statistic_options import (
         DistinctSettings,
@@ -105,10 +107,18 @@ def statistic_target(
     source: Source,
     reading: InputSettings,
     *,
+    windows: WindowSettings | None = None,
     shown: Shown | None = None,
     state: State | None,
-) -> Statistic:
-    """Return a statistic of the stream, counted by a fresh object or by that of the state."""
+) -> Statistic | WindowedStatistic:
+    """Return a statistic of the stream, counted by a fresh object or by that of the state.
+
+    With windows it is that of each window.
+    """
+    if windows is not None and windows.length is not None:
+        from lazysketch.cli.run.windowed_statistic import windowed_statistic  # late: few runs
+
+        return windowed_statistic(settings, windows, Answers() if shown is None else shown)
     if state is None:
         return Statistic(settings.create(), shown)
     from lazysketch.cli.run.state_counting import Counting  # late: few runs have a state

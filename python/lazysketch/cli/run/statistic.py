@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lazysketch.releases.any_release import AnyRelease
     from lazysketch.specification.schedules import Schedule
 
-__all__ = ["Shown", "Statistic"]
+__all__ = ["Answers", "OfNoItems", "Shown", "Statistic"]
 
 
 class _Counted(Protocol):
@@ -69,7 +69,11 @@ class Answers:
         return release._rows((), confidence=CONFIDENCE)
 
 
-class Statistic:
+class OfNoItems:
+    """A target whose rows are not those of items."""
+
+
+class Statistic(OfNoItems):
     """A statistic of a stream.
 
     Args:

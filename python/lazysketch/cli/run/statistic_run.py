@@ -5,25 +5,28 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
+import click
+
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import open_inputs, statistic_target
 from lazysketch.cli.run.state import State
+from lazysketch.cli.run.state_definition import DISTINCT
 from lazysketch.cli.statistic_options import (
     DistinctSettings,
     DistributionSettings,
     RangesSettings,
 )
 from lazysketch.cli.sums_options import SumsSettings
+from lazysketch.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import click
-
     from lazysketch.cli.run.statistic import Shown
+    from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import (
         InputSettings,
         LedgerSettings,
@@ -48,6 +51,7 @@ def run_of_statistic(
     charged: LedgerSettings,
     result: ResultSettings,
     kept: StateSettings,
+    windows: WindowSettings | None = None,
     shown: Callable[[InputSettings], Shown] | None = None,
     check: Callable[[_Settings], None] | None = None,
 ) -> int:
@@ -62,14 +66,27 @@ def run_of_statistic(
         charged: The ledger.
         result: Where the result goes.
         kept: The state.
+        windows: How the stream is cut; None for verbs without windows.
         shown: Returns what is shown, once it is known how the inputs are read; what a query shows
             if None.
         check: Raises unless what is counted, by the first run of a state too, can be shown.
 
     Raises:
+        ArgumentTypeError: Options that exclude each other.
         LazySketchError: As of :func:`~lazysketch.cli.run.controller.count`.
     """
-    check_result(result, goes_on=kept.state is not None)
+    if windows is not None:
+        windows.check_complete()
+    in_windows = windows is not None and windows.length is not None
+    by_time = windows is not None and windows.by_time
+    if in_windows and kept.state is not None:
+        raise click.UsageError("--window: expected no --state, got one", context)
+    if in_windows and counted == DISTINCT and charged.ledger is not None:
+        raise ArgumentTypeError(
+            "--ledger: expected no --window of distinct items, since an item in several windows "
+            "spends once in each of them, got one"
+        )
+    check_result(result, ends_early=not (in_windows and by_time), goes_on=kept.state is not None)
     charging = Charging(charged)
     charging.check()
     with State.open(kept) or nullcontext() as state:
@@ -78,7 +95,9 @@ def run_of_statistic(
             reading, counting = state.defined(reading, context), state.defined(counting, context)
         if check is not None:
             check(counting)
-        source = open_inputs(reading, files, times=False, user=None, state=state)
+        source = open_inputs(reading, files, times=in_windows and by_time, user=None, state=state)
+        if windows is not None:
+            windows.check_range(stored=source.part_read is not None)
         ends = state is None or state.finishes
         counting = counting.published_for(source, reading, result, ends=ends)
         return count(
@@ -87,6 +106,7 @@ def run_of_statistic(
                 counting,
                 source,
                 reading,
+                windows=windows,
                 shown=None if shown is None else shown(reading),
                 state=state,
             ),

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.window_words import ChangeRow
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.rows import ItemRow
+    from lazysketch.windows.window import AnyWindow
 
-__all__ = ["WindowSettings", "WindowedItems"]
+__all__ = ["WindowSettings", "WindowedItems", "facts_of", "named_as_options", "span_of"]
 
 _CHANGES: Final = ("window", "item", "before", "after", "change_low", "change_high")
 # Options by the argument names in errors of the library.
@@ -145,9 +146,7 @@ class WindowSettings:
                 **options,
             )
         except (ArgumentTypeError, ArgumentValueError) as error:
-            name, colon, rest = str(error).partition(": ")
-            rest = rest.replace("after begin", "after --from")
-            raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
+            raise named_as_options(error) from None
         return WindowedItems(
             windows,
             length=self.length,
@@ -157,6 +156,15 @@ class WindowSettings:
             asked=sketch,
             at_end=sketch.at_end,
         )
+
+
+def named_as_options(
+    error: ArgumentTypeError | ArgumentValueError,
+) -> ArgumentTypeError | ArgumentValueError:
+    """Return an error of the library with the options in place of the arguments of windows."""
+    name, colon, rest = str(error).partition(": ")
+    rest = rest.replace("after begin", "after --from")
+    return type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}")
 
 
 class WindowedItems:
@@ -269,7 +277,7 @@ class WindowedItems:
         release, joint = moment.release, self._privacy
         asked = {"epsilon": joint.epsilon, "delta": joint.delta}
         summary = {
-            "windows": [_facts(window) for window in kept],
+            "windows": [{**facts_of(window), "names": len(window.names)} for window in kept],
             "kind": release.kind,
             "depth": release.depth,
             "width": release.width,
@@ -281,7 +289,7 @@ class WindowedItems:
             **inputs,
             "changes": changes,
         }
-        lines = [f"{self._span(kept)} of {of}; {release._shape} each", moment.guarantee]
+        lines = [f"{span_of(kept, self._length)} of {of}; {release._shape} each", moment.guarantee]
         if self._shows_changes:
             lines.append(changes_caption(changes))
             return Report(changes, summary, lines, name="changed", header=_CHANGES)
@@ -306,13 +314,6 @@ class WindowedItems:
             listed=self._listed,
         )
 
-    def _span(self, windows: tuple[Window, ...]) -> str:
-        number = f"{len(windows):,} windows" if len(windows) != 1 else "1 window"
-        if not windows:
-            return number
-        begin, end = instant_in_words(windows[0].begin), instant_in_words(windows[-1].end)
-        return f"{number} of {self._length}, {begin} to {end}"
-
     def _rows(self, *, include_open: bool) -> list[ItemRow]:
         last = max(len(self.windows.windows), 1)
         hitters = self.windows.top(
@@ -330,10 +331,19 @@ class WindowedItems:
         return [change_of(begin, change) for change in found]
 
 
-def _facts(window: Window) -> dict[str, object]:
+def facts_of(window: AnyWindow) -> dict[str, object]:
+    """Return what a program reads of a window."""
     return {
         "begin": instant_in_words(window.begin),
         "end": instant_in_words(window.end),
         "whole": window.whole,
-        "names": len(window.names),
     }
+
+
+def span_of(windows: Sequence[AnyWindow], length: str) -> str:
+    """Return how many windows there are, and from when to when."""
+    number = f"{len(windows):,} windows" if len(windows) != 1 else "1 window"
+    if not windows:
+        return number
+    begin, end = instant_in_words(windows[0].begin), instant_in_words(windows[-1].end)
+    return f"{number} of {length}, {begin} to {end}"

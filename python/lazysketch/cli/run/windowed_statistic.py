@@ -1,0 +1,194 @@
+"""Windows of one statistic of a stream as the target of a run: rows for each window."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from lazysketch.cli.run.statistic import OfNoItems
+from lazysketch.cli.run.windows import facts_of, named_as_options, span_of
+from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
+from lazysketch.cli.view.output import Report
+from lazysketch.cli.view.report import CONFIDENCE, Moment, interval_caption
+from lazysketch.cli.view.window_words import instant_in_words, length_in_words
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
+from lazysketch.windows import DistributionWindows
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from lazysketch.cli.run.statistic import Shown
+    from lazysketch.cli.run.windows import WindowSettings
+    from lazysketch.cli.statistic_options import StatisticSettings
+    from lazysketch.cli.view.output import Row
+    from lazysketch.privacy.composable import Composable
+    from lazysketch.releases.distinct_release import DistinctRelease
+    from lazysketch.releases.distribution_release import DistributionRelease
+    from lazysketch.windows import DistinctWindows
+    from lazysketch.windows.window import AnyWindow
+
+__all__ = ["WindowedStatistic", "windowed_statistic"]
+
+
+class WindowedStatistic(OfNoItems):
+    """A statistic of each kept window of a stream.
+
+    Args:
+        windows: Counts the stream.
+        length: The length of a window.
+        shown: What is shown of each window.
+        at_end: Whether the result is shown only at the end.
+    """
+
+    candidates = 1
+    people = None
+
+    def __init__(
+        self,
+        windows: DistinctWindows | DistributionWindows,
+        shown: Shown,
+        *,
+        length: timedelta | int,
+        at_end: bool,
+    ) -> None:
+        self.windows = windows
+        self.takes_times = windows.takes_times
+        self.waits_for_end = windows.takes_times or at_end
+        self.tick = windows.tick
+        self.close = windows.close
+        self.spends: Composable = windows.privacy
+        self._shown, self._length = shown, length_in_words(length)
+        self._holds_back = False
+        self._before: AnyWindow | None = None  # the last open one: all there is if none has ended
+
+    def update_many(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        times: object = None,
+        user: object = None,
+    ) -> None:
+        """Count events."""
+        del weights, user  # there are none
+        if self.takes_times and times is None:
+            raise ArgumentTypeError(
+                "--time: expected a format whose rows have times, got one without times"
+            )
+        self.windows.update_many(items, times=times)
+
+    def moment(self) -> Moment | None:
+        """Return the public state; None for a range, whose windows end with the input."""
+        now = self.windows.open
+        if now is None:
+            return None
+        kept, ends = self.windows.windows, instant_in_words(now.end)
+        return Moment(
+            release=now.release,
+            rows=self._rows((*kept, now)),
+            waiting=[f"windows of {self._length}: {len(kept)} kept; the open one ends at {ends}"],
+            guarantee=str(self.windows.privacy),
+            progress="",
+        )
+
+    def finish(self) -> Moment:
+        """End the open windows, and return the public state at the end."""
+        self._before = self.windows.open or self._before
+        if self._holds_back:
+            self.windows.close()
+        with suppress(ClosedError):  # what is held back is closed, and never published
+            self.windows.finish()
+        return Moment(
+            release=self.release(),
+            rows=self._rows(self.windows.windows),
+            waiting=[],
+            guarantee=str(self.windows.privacy),
+        )
+
+    def hold_back(self) -> None:
+        """From now on publish nothing more: the open windows do not end."""
+        self._holds_back = True
+
+    def release(self) -> DistinctRelease | DistributionRelease:
+        """Return what was published: of all kept windows, or of the last where they do not add up.
+
+        If none has ended, it is that of the open one.
+        """
+        kept, now = self.windows.windows, self.windows.open or self._before
+        if not kept and now is not None:
+            released: DistinctRelease | DistributionRelease = now.release
+            return released
+        if isinstance(self.windows, DistributionWindows):
+            return self.windows.release(max(len(kept), 1))
+        return self.windows.release()
+
+    def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
+        """Return the rows of a moment with the windows and their guarantee."""
+        del length_known  # of no use for windows
+        kept, release = self.windows.windows, moment.release
+        privacy, words = self.windows.privacy, release._words
+        ends = words.ends if self._shown.ends is None else self._shown.ends
+        each = words.each if self._shown.each is None else self._shown.each
+        caption = interval_caption(simultaneous=False, each=each)
+        summary = {
+            "windows": [facts_of(window) for window in kept],
+            "kind": release.kind,
+            "depth": release.depth,
+            "width": release.width,
+            "hash_seed": str(release.hash_seed),  # JSON numbers are exact up to 2^53 only
+            "privacy": {**dataclasses.asdict(privacy.sketch), "within": privacy.within},
+            "guarantee": [moment.guarantee],
+            "confidence": CONFIDENCE,
+            "simultaneous": False,
+            **inputs,
+        }
+        lines = [
+            f"{span_of(kept, self._length)} of {of}; {release._shape} each",
+            moment.guarantee,
+            f"{'-'.join(ends)}: {caption}, in each window",
+        ]
+        return Report(moment.rows, summary, lines)
+
+    def _rows(self, windows: tuple[AnyWindow, ...]) -> list[Row]:
+        return [
+            {"window": instant_in_words(window.begin), **row}
+            for window in windows
+            if window.release.step
+            for row in self._shown.rows(window.release)
+        ]
+
+
+def windowed_statistic(
+    settings: StatisticSettings,
+    windows: WindowSettings,
+    shown: Shown,
+) -> WindowedStatistic:
+    """Return a target with fresh windows.
+
+    Args:
+        settings: What is counted.
+        windows: How the stream is cut.
+        shown: What is shown of each window.
+
+    Raises:
+        ArgumentTypeError: Options that exclude each other.
+        ArgumentValueError: A value outside its range.
+    """
+    length = windows.length
+    assert length is not None, "callers have windows"  # noqa: S101
+    assert isinstance(settings, DistinctSettings | DistributionSettings), "no other verbs do"  # noqa: S101
+    if settings.horizon is not None:
+        raise ArgumentTypeError("horizon: expected none with --window, got one")
+    only_ends = settings.at_end and isinstance(length, int)
+    try:
+        made = settings.windows(
+            every=length,
+            keep=windows.keep,
+            begin=windows.begin,
+            end=windows.end,
+            slices=1 if only_ends else None,
+        )
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise named_as_options(error) from None
+    return WindowedStatistic(made, shown, length=length, at_end=settings.at_end)
