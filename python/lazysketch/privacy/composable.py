@@ -72,6 +72,8 @@ def mechanisms_of(part: Composable, runs: set[bytes]) -> Iterator[Privacy | Plai
     """
     if isinstance(part, Privacy | PlainPart):
         yield part
+    elif isinstance(part, type):  # a class has the names of the protocols below
+        raise ArgumentTypeError(f"parts: expected a {part.__name__}, got the class itself")
     elif isinstance(part, Composed):
         yield from part.parts_to_compose
     elif isinstance(part, tuple) and len(part) == 2:

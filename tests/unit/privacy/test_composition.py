@@ -109,6 +109,9 @@ def test_parts_that_do_not_compose_are_refused() -> None:
         compose()
     with pytest.raises(ArgumentTypeError, match=r"sketch\.privacy"):
         compose(lazysketch.CountMin(depth=2, width=8))
+    for kind in (Composition, lazysketch.Release, lazysketch.DistinctCount):
+        with pytest.raises(ArgumentTypeError, match=f"expected a {kind.__name__}, got the class"):
+            compose(kind)
     with pytest.raises(ArgumentTypeError, match="tuple"):
         Composition([good])
 
