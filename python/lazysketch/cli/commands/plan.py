@@ -10,15 +10,19 @@ import click
 from lazysketch.cli.input_options import sample_options
 from lazysketch.cli.options import gathered, option_with_default, output_option, privacy_options
 from lazysketch.cli.quantities import BYTES, DURATION, RATE, SHARE, STEPS
-from lazysketch.cli.run.public_samples import PublicSample, sample_of
-from lazysketch.cli.run.statistic_plans import (
+from lazysketch.cli.run.plan_parts import (
     DISTINCT,
     ITEMS,
+    RANGES,
     SUMS,
     VALUES,
     check_options,
     length_of,
+)
+from lazysketch.cli.run.public_samples import PublicSample, sample_of
+from lazysketch.cli.run.statistic_plans import (
     plan_of_distinct,
+    plan_of_ranges,
     plan_of_sums,
     plan_of_values,
 )
@@ -61,12 +65,14 @@ class GoalSettings:
 
 @dataclass(frozen=True, slots=True)
 class SizeSettings:
-    """The bounds and the size of sums by item."""
+    """The bounds and the size of sums by item, and the size of ranges of keys."""
 
     low: float | None
     high: float | None
     depth: int
-    width: int
+    width: int | None
+    bits: int
+    prefix: int | None
 
 
 def _reads(_context: click.Context, _option: click.Parameter, text: str) -> Reads:
@@ -144,6 +150,8 @@ _STREAM: Final = (
         "every STEPS steps.",
     ),
 )
+_WIDTH_OF_SUMS: Final = 1024
+_WIDTH_OF_RANGES: Final = 4096
 _SIZE: Final = (
     click.option(
         "--low",
@@ -158,7 +166,26 @@ _SIZE: Final = (
         help="With --of sums: larger values count as this one.  [default: none]",
     ),
     option_with_default("--depth", type=int, default=5, help="With --of sums: rows."),
-    option_with_default("--width", type=int, default=1024, help="With --of sums: buckets per row."),
+    click.option(
+        "--width",
+        type=int,
+        metavar="N",
+        help="With --of sums and ranges: buckets per row.  [default: 1024; ranges: 4096]",
+    ),
+    option_with_default(
+        "--bits",
+        type=click.IntRange(min=1, max=64),
+        default=32,
+        metavar="N",
+        help="With --of ranges: bits of a key.",
+    ),
+    click.option(
+        "--prefix",
+        type=click.IntRange(min=1, max=64),
+        metavar="N",
+        help="With --of ranges: bits of the networks whose error is predicted.  [default: half of "
+        "--bits]",
+    ),
 )
 _GOAL: Final = (
     click.option(
@@ -200,10 +227,11 @@ _GOAL: Final = (
 @click.command()
 @option_with_default(
     "--of",
-    type=click.Choice([ITEMS, DISTINCT, VALUES, SUMS]),
+    type=click.Choice([ITEMS, DISTINCT, VALUES, SUMS, RANGES]),
     default=ITEMS,
     help="What is planned: counts of items, as of top and estimate; the number of distinct items; "
-    "a distribution of values, as of quantiles; sums of values by item, as of sums.",
+    "a distribution of values, as of quantiles; sums of values by item, as of sums; "
+    "ranges of keys, as of ranges.",
 )
 @option_with_default(
     "--bins",
@@ -261,6 +289,7 @@ def plan(
       lazysketch plan --of distinct --distinct 1e6 --steps 1e8 --error 2%
       lazysketch plan --of values --steps 1e6 --bins 256
       lazysketch plan --of sums --steps 1e6 --low 0 --high 1500
+      lazysketch plan --of ranges --horizon 1e7 --bits 32 --prefix 24
     """
     check_options(context, of)
     if of != ITEMS:
@@ -300,13 +329,24 @@ def _of_statistic(
         return plan_of_sums(
             privacy,
             bounds=(size.low, size.high),
-            size=(size.depth, size.width),
+            size=(size.depth, size.width or _WIDTH_OF_SUMS),
             steps=steps,
             horizon=stream.horizon,
             reads=stream.reads,
             share=goal.share,
             skew=stream.skew,
             distinct=stream.distinct,
+            confidence=goal.confidence,
+        )
+    if of == RANGES:
+        return plan_of_ranges(
+            privacy,
+            bits=size.bits,
+            width=size.width or _WIDTH_OF_RANGES,
+            prefix=size.prefix,
+            steps=steps,
+            horizon=stream.horizon,
+            reads=stream.reads,
             confidence=goal.confidence,
         )
     return plan_of_distinct(

@@ -1,66 +1,25 @@
-"""Plans of the statistics that are not counts of items: distinct items, values, sums by item."""
+"""Plans of the statistics that are not counts of items: distinct items, values, sums, ranges."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
-import click
-from click.core import ParameterSource
-
-from lazysketch.cli.view.output import Report
+from lazysketch.cli.run.plan_parts import (
+    at_end_of,
+    error_row,
+    guarantee_options,
+    plan_report,
+)
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
     from lazysketch.cli.settings import PrivacySettings
-    from lazysketch.cli.view.output import Row
+    from lazysketch.cli.view.output import Report, Row
     from lazysketch.planning import Reads
-    from lazysketch.specification.table_spec import TableSpec
 
-__all__ = [
-    "DISTINCT",
-    "ITEMS",
-    "SUMS",
-    "VALUES",
-    "check_options",
-    "length_of",
-    "plan_of_distinct",
-    "plan_of_sums",
-    "plan_of_values",
-]
+__all__ = ["plan_of_distinct", "plan_of_ranges", "plan_of_sums", "plan_of_values"]
 
-ITEMS, DISTINCT, VALUES, SUMS = "items", "distinct", "values", "sums"
-_LENGTHS: Final = {"steps", "events_per_second", "duration", "horizon", "reads"}
-_GUARANTEE: Final = {"epsilon", "delta", "relation", "confidence", "output", "of", "config"}
-_OPTIONS: Final = {
-    ITEMS: None,  # all but those of other statistics alone
-    DISTINCT: {*_LENGTHS, *_GUARANTEE, "distinct", "relative_error", "memory"},
-    VALUES: {*_LENGTHS, *_GUARANTEE, "bins", "max_events_per_user"},
-    SUMS: {
-        *(*_LENGTHS, *_GUARANTEE, "max_events_per_user", "share", "skew", "distinct"),
-        *("low", "high", "depth", "width"),
-    },
-}
-_OF_OTHERS: Final = {"bins", "low", "high", "depth", "width"}
 _FEWEST_BINS: Final = 3
-
-
-def check_options(context: click.Context, of: str) -> None:
-    """Raise ArgumentTypeError for an option that does not apply to what is planned.
-
-    Args:
-        context: Of the verb.
-        of: What is planned.
-    """
-    known = _OPTIONS[of]
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        applies = name not in _OF_OTHERS if known is None else name in known
-        source = context.get_parameter_source(name)
-        if not applies and source not in (None, ParameterSource.DEFAULT):
-            raise ArgumentTypeError(
-                f"{max(parameter.opts, key=len)}: expected none with --of {of}, got one"
-            )
 
 
 def plan_of_distinct(
@@ -95,7 +54,7 @@ def plan_of_distinct(
 
     if items is None:
         raise ArgumentTypeError("--distinct: expected the number of distinct items, got none")
-    at_end = _at_end(reads)
+    at_end = at_end_of(reads)
     found = plan_distinct(
         items=items,
         epsilon=privacy.epsilon,
@@ -110,16 +69,16 @@ def plan_of_distinct(
     )
     half = found.relative_error * found.items
     options = f"--bits {found.bits} --levels {found.levels}"
-    return _report(
+    return plan_report(
         rows=[
-            _row("in all", half, found.relative_error),
-            _row("standard error", found.standard_error, found.standard_error / found.items),
+            error_row("in all", half, found.relative_error),
+            error_row("standard error", found.standard_error, found.standard_error / found.items),
         ],
         size=f"{found.levels} levels of {found.bits:,} bits, {found.memory:,} bytes",
         error=f"half-width of the {found.confidence:.4g} interval of {found.items:,} items",
         spec=found.spec,
         steps=found.steps,
-        options=f"{options} {_guarantee(privacy, None if at_end else horizon)}",
+        options=f"{options} {guarantee_options(privacy, None if at_end else horizon)}",
         summary={
             "bits": found.bits,
             "levels": found.levels,
@@ -162,7 +121,7 @@ def plan_of_values(
         raise ArgumentValueError(
             f"bins: expected an integer from {_FEWEST_BINS} to {MOST_BINS:,}, got {bins:,}"
         )
-    at_end = _at_end(reads)
+    at_end = at_end_of(reads)
     values = steps or horizon or 1
     found = plan_distribution(
         bins=Bins(range(bins - 1)),
@@ -178,12 +137,12 @@ def plan_of_values(
     )
     events = privacy.max_events_per_user
     together = f" --max-events-per-user {events}" if events > 1 else ""
-    options = f"--bins {bins} {_guarantee(privacy, None if at_end else horizon)}{together}"
-    return _report(
+    options = f"--bins {bins} {guarantee_options(privacy, None if at_end else horizon)}{together}"
+    return plan_report(
         rows=[
-            _row("median, in ranks", found.rank_error * values, found.rank_error),
-            _row("standard error", found.standard_error, found.standard_error / values),
-            _row("at the worst edge", found.largest_error, found.largest_error / values),
+            error_row("median, in ranks", found.rank_error * values, found.rank_error),
+            error_row("standard error", found.standard_error, found.standard_error / values),
+            error_row("at the worst edge", found.largest_error, found.largest_error / values),
         ],
         size=f"{bins:,} bins, {found.memory:,} bytes",
         error=(
@@ -246,7 +205,7 @@ def plan_of_sums(
         raise ArgumentTypeError(
             f"{option}: expected a bound of the values with --of sums, got none"
         )
-    at_end = _at_end(reads)
+    at_end = at_end_of(reads)
     length = None if at_end else horizon
     found = plan_sums(
         low=low,
@@ -270,7 +229,7 @@ def plan_of_sums(
     bounded = f"--low {low:g} --high {high:g} --depth {size[0]} --width {size[1]}"
     mean = found.spec.grid.middle
     total = abs(found.events * mean)
-    return _report(
+    return plan_report(
         rows=[
             _sums_row("sum", found.sum_error, total),
             _sums_row("number of events", found.count_error, found.events),
@@ -283,7 +242,7 @@ def plan_of_sums(
         ),
         spec=found.spec.counts,
         steps=found.steps,
-        options=f"{bounded} {_guarantee(privacy, length)}{together}",
+        options=f"{bounded} {guarantee_options(privacy, length)}{together}",
         summary={
             "events": found.events,
             "memory": found.memory,
@@ -295,74 +254,85 @@ def plan_of_sums(
     )
 
 
-def length_of(
-    *, steps: int | None, rate: float | None, duration: float | None, horizon: int | None
-) -> int | None:
-    """Return the number of steps, None if the horizon tells it.
+def plan_of_ranges(
+    privacy: PrivacySettings,
+    *,
+    bits: int,
+    width: int,
+    prefix: int | None,
+    steps: int | None,
+    horizon: int | None,
+    reads: Reads,
+    confidence: float,
+) -> Report:
+    """Return the plan of counts of ranges of keys, one key in each step, spread evenly.
 
     Args:
-        steps: The number itself.
-        rate: Events per second.
-        duration: Seconds.
-        horizon: The largest number.
+        privacy: The guarantee.
+        bits: Of a key.
+        width: The number of columns.
+        prefix: Bits of the networks whose error is predicted; half of those of a key if None.
+        steps: The length of the stream.
+        horizon: The largest length, if known.
+        reads: When it is read.
+        confidence: Of the interval.
 
     Raises:
-        ArgumentTypeError: No length, or half of one.
+        ArgumentValueError: A value outside its range.
     """
-    if (rate is None) != (duration is None):
-        option = "--for" if duration is None else "--rate"
-        raise ArgumentTypeError(f"{option}: expected --rate and --for together, got one")
-    if steps is None and rate is not None and duration is not None:
-        return max(math.ceil(rate * duration), 1)
-    if steps is None and horizon is None:
-        raise ArgumentTypeError(
-            "steps: expected the length of the stream (--steps 1e8, or --rate and --for, or "
-            "--horizon), got none"
-        )
-    return steps
+    from lazysketch import plan_ranges
+    from lazysketch.specification.schedules import Single
 
-
-def _at_end(reads: Reads) -> bool:
-    if isinstance(reads, int):
-        raise ArgumentValueError(
-            "--reads: expected continually or end with --of distinct, values and sums, got a number"
-        )
-    return reads == "end"
-
-
-def _guarantee(privacy: PrivacySettings, horizon: int | None) -> str:
-    """Return the options of the guarantee."""
-    relation = "" if privacy.relation == "substitution" else f" --relation {privacy.relation}"
-    length = "" if horizon is None else f" --horizon {horizon}"
-    return f"--epsilon {privacy.epsilon:g} --delta {privacy.delta:g}{relation}{length}"
-
-
-def _row(part: str, error: float, relative: float) -> Row:
-    return {"part": part, "counts": round(error, 1), "relative_error": relative}
+    at_end = at_end_of(reads)
+    keys = steps or horizon or 1
+    found = plan_ranges(
+        keys=keys,
+        bits=bits,
+        width=width,
+        prefix=prefix,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        relation=privacy.relation,
+        max_events_per_user=privacy.max_events_per_user,
+        steps=steps,
+        horizon=None if at_end else horizon,
+        schedule=Single() if at_end else None,
+        confidence=confidence,
+    )
+    events = privacy.max_events_per_user
+    together = f" --max-events-per-user {events}" if events > 1 else ""
+    options = (
+        f"--bits {bits} --width {width} {guarantee_options(privacy, None if at_end else horizon)}"
+    )
+    return plan_report(
+        rows=[
+            error_row("range, interval", found.half_width, found.half_width / keys),
+            error_row("range", found.standard_error, found.standard_error / keys),
+            error_row(f"network /{found.prefix}", found.prefix_error, found.prefix_error / keys),
+            error_row("all keys", found.total_error, found.total_error / keys),
+        ],
+        size=f"{bits} bits x {width:,} columns, {found.memory:,} bytes",
+        error=(
+            f"half-width of the {found.confidence:.4g} interval of a range between two of "
+            f"{keys:,} keys that are spread evenly, and root mean square errors"
+        ),
+        spec=found.spec,
+        steps=found.steps,
+        options=options + together,
+        summary={
+            "bits": bits,
+            "width": width,
+            "keys": keys,
+            "prefix": found.prefix,
+            "memory": found.memory,
+            "standard_error": found.standard_error,
+            "prefix_error": found.prefix_error,
+            "total_error": found.total_error,
+            "half_width": found.half_width,
+            "confidence": found.confidence,
+        },
+    )
 
 
 def _sums_row(part: str, error: float, of: float) -> Row:
     return {"part": part, "error": error, "relative_error": error / of if of else None}
-
-
-def _report(
-    *,
-    rows: list[Row],
-    size: str,
-    error: str,
-    spec: TableSpec,
-    steps: int,
-    options: str,
-    summary: dict[str, object],
-) -> Report:
-    schedule, mechanism = spec.schedule.name, spec.chosen_mechanism.name
-    return Report(
-        rows=rows,
-        summary={**summary, "steps": steps, "schedule": schedule, "options": options},
-        lines=[
-            f"{size}; {schedule} schedule, {mechanism} mechanism",
-            f"error: {error}, in the mean of {steps:,} steps",
-            f"options: {options}",
-        ],
-        name="errors",
-    )

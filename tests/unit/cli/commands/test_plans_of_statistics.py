@@ -68,9 +68,28 @@ def test_sums_by_item(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended["errors"][0]["relative_error"] is None
 
 
+def test_ranges_of_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    found = planned(capsys, "--of ranges --horizon 1e6 --bits 24 --width 512 --prefix 8")
+    same = ls.plan_ranges(
+        keys=10**6, bits=24, width=512, prefix=8, horizon=10**6, epsilon=1.0, delta=1e-8
+    )
+    for name in ("standard_error", "prefix_error", "total_error", "half_width", "memory"):
+        assert found[name] == getattr(same, name)
+    assert [row["part"] for row in found["errors"]] == [
+        *("range, interval", "range", "network /8", "all keys")
+    ]
+    assert found["options"].startswith("--bits 24 --width 512 --epsilon 1 --delta 1e-08")
+    people = planned(capsys, "--of ranges --steps 1e6 --max-events-per-user 4 --reads end")
+    assert people["options"].endswith("--max-events-per-user 4")
+    assert (people["schedule"], people["prefix"], people["bits"]) == ("single", 16, 32)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("--of ranges --steps 1e6 --bins 8", "--bins: expected none with --of ranges, got one"),
+        ("--of ranges --horizon 1e6 --bits 8 --prefix 9", "--prefix: expected an integer from 1"),
+        ("--of values --steps 1e6 --width 9", "--width: expected none with --of values, got one"),
         ("--of distinct --steps 1e6", "--distinct: expected the number of distinct items"),
         ("--of distinct --distinct 9 --steps 9 --skew 1", "--skew: expected none with --of dist"),
         ("--of distinct --distinct 9 --steps 9 --bins 8", "--bins: expected none with --of dist"),
