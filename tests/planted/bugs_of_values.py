@@ -170,6 +170,17 @@ BUGS_OF_VALUES: Final = (
         ),
     ),
     PlantedBug(
+        name="option-of-values-of-a-person-ignored",
+        subject="sensitivity",
+        claim="--per-person is accepted and not passed on.",
+        caught_by="tests/unit/cli/commands/test_quantiles_of_people.py::"
+        "test_the_guarantee_is_that_of_the_options",
+        patch=edited(
+            "lazysketch.cli.statistic_options:DistributionSettings.person_bound",
+            ("self.per_person is None", "True"),
+        ),
+    ),
+    PlantedBug(
         name="values-that-a-single-schedule-forgets",
         subject="estimates",
         claim="An interval does not hold the values that are published at the end only.",

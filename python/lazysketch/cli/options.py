@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 import click
 
+from lazysketch.cli.people_options import MOST_PEOPLE, USER
 from lazysketch.cli.quantities import DURATION
 from lazysketch.cli.settings import (
     DEFAULT_CELLS,
@@ -256,12 +257,7 @@ PRIVACY: Final = (
     ),
 )
 _PEOPLE: Final = (
-    click.option(
-        "--user",
-        metavar="FIELD",
-        help="Field with the person of a row, such as a client or an account: people are protected "
-        "instead of events, and what counts of one person is bounded.  [default: none]",
-    ),
+    USER,
     click.option(
         "--cells",
         type=int,
@@ -276,11 +272,5 @@ _PEOPLE: Final = (
         help="With --user: events of one person that count in each of these cells, as for repeated "
         "items; the noise grows with N.  [default: 1]",
     ),
-    click.option(
-        "--most-people",
-        type=int,
-        metavar="N",
-        help="With --user: count the first N people only, which bounds the memory and doubles the "
-        "noise.  [default: all]",
-    ),
+    MOST_PEOPLE,
 )

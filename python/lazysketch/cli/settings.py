@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from lazysketch.cli.people_options import are_bounded
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
@@ -97,18 +98,8 @@ class SketchSettings(PrivacySettings):
             "--per-cell": self.per_cell,
             "--most-people": self.most_people,
         }
-        if self.user is None:
-            for option, given in bounds.items():
-                if given is not None:
-                    raise ArgumentTypeError(
-                        f"{option}: expected --user too, the field of the person, got none"
-                    )
+        if not are_bounded(self.user, bounds, max_events_per_user=self.max_events_per_user):
             return None
-        if self.max_events_per_user != 1:
-            raise ArgumentValueError(
-                "--max-events-per-user: expected none with --user, which bounds the events of a "
-                f"person, got {self.max_events_per_user}"
-            )
         from lazysketch import PersonBound
 
         try:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lazysketch import Bins, DistinctCount, Distribution, Ranges
+from lazysketch import Bins, DistinctCount, Distribution, PersonBound, Ranges
 from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_with_default
+from lazysketch.cli.people_options import MOST_PEOPLE, USER, are_bounded
 from lazysketch.cli.settings import GuaranteeSettings, waits_for_end
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.specification.distinct_spec import DEFAULT_BITS, DEFAULT_LEVELS, distinct_spec
@@ -53,6 +54,7 @@ class StatisticSettings(GuaranteeSettings):
     """The parameters that all statistics have."""
 
     horizon: int | None
+    user: str | None = field(default=None, kw_only=True)
     at_end: bool = field(default=False, kw_only=True)
     chosen: Schedule | None = field(default=None, kw_only=True)
 
@@ -138,10 +140,12 @@ class DistributionSettings(StatisticSettings):
     scale: str
     edges: str | None
     max_events_per_user: int
+    per_person: int | None = None
+    most_people: int | None = None
 
     def check(self) -> None:
         """Raise unless there are bins, before anything is read; the errors name the options."""
-        _ = self.public_bins
+        _ = self.public_bins, self.person_bound
 
     @property
     def public_bins(self) -> Bins:
@@ -174,6 +178,25 @@ class DistributionSettings(StatisticSettings):
         return made(self.low, self.high, number=self.bins - 2)
 
     @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of one person; None without people.
+
+        Raises:
+            ArgumentTypeError: An option that needs ``--user``.
+            ArgumentValueError: A number outside its range, or events declared too.
+        """
+        bounds = {"--per-person": self.per_person, "--most-people": self.most_people}
+        if not are_bounded(self.user, bounds, max_events_per_user=self.max_events_per_user):
+            return None
+        try:
+            return PersonBound(
+                events=1 if self.per_person is None else self.per_person,
+                most_people=self.most_people,
+            )
+        except ArgumentValueError as error:
+            raise ArgumentValueError(str(error).replace("events:", "per_person:", 1)) from None
+
+    @property
     def spec(self) -> TableSpec:
         """The checked description of the distribution."""
         return distribution_spec(
@@ -182,6 +205,7 @@ class DistributionSettings(StatisticSettings):
             delta=self.delta,
             relation=self.relation,
             max_events_per_user=self.max_events_per_user,
+            person_bound=self.person_bound,
             schedule=self.schedule,
         )
 
@@ -343,10 +367,17 @@ BINS: Final = (
         "[default: none]",
     ),
 )
+_GUARANTEE: Final = (*PRIVACY[:3], horizon_option(), PRIVACY[3])
 _DISTRIBUTION: Final = (
-    *PRIVACY[:3],
-    horizon_option(),
-    PRIVACY[3],
+    *_GUARANTEE,
+    USER,
+    click.option(
+        "--per-person",
+        type=int,
+        metavar="N",
+        help="With --user: values of one person that count; the noise grows with N.  [default: 1]",
+    ),
+    MOST_PEOPLE,
 )
 KEYS: Final = (
     option_with_default(
@@ -365,7 +396,7 @@ KEYS: Final = (
     ),
 )
 _RANGES: Final = (
-    *_DISTRIBUTION,
+    *_GUARANTEE,
     *KEYS,
     hash_seed_option("counts whose releases are merged share it"),
 )

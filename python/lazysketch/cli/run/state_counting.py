@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Counting"]
 
-_WITHOUT_WEIGHTS = (StoredDistinct, StoredDistribution, StoredRanges)  # and without people
+_WITHOUT_WEIGHTS = (StoredDistinct, StoredRanges)  # and without people
 
 
 class Counting:
@@ -90,6 +90,11 @@ class Counting:
                 stored.update_many(items, weights)
             else:
                 stored.update_rows(items, weights, empty_rows=empty_rows)
+        elif isinstance(stored, StoredDistribution):  # without weights
+            if empty_rows is None:
+                stored.update_many(items, user=user)
+            else:
+                stored.update_rows(items, empty_rows=empty_rows, user=user)
         elif empty_rows is None:
             stored.update_many(items, weights, user=user)
         else:

@@ -48,6 +48,11 @@ _OF_PEOPLE: Final = {
     "per_cell": "--per-cell",
     "most_people": "--most-people",
 }
+_OF_PEOPLE_ANYWHERE: Final = {
+    "user": "--user",
+    "per_person": "--per-person",
+    "most_people": "--most-people",
+}
 # How rows are read, by parameter; states of earlier versions know none of them.
 _OF_ROWS: Final = {"regex": "--regex", "trusted_hops": "--trusted-hops", "value": "--value"}
 # Options that define what is counted, by parameter.
@@ -90,6 +95,7 @@ OF_VALUES: Final = {
     "scale": "--scale",
     "edges": "--edges",
     "max_events_per_user": "--max-events-per-user",
+    **_OF_PEOPLE_ANYWHERE,
 }
 OF_SUMS: Final = {
     **_OF_STATISTIC,
@@ -179,7 +185,10 @@ class Definition:
             if "listed" in fields:
                 fields["counted"] = LISTED if fields.pop("listed") else DISCOVERED
             fields["schedule"] = tuple(fields["schedule"])
-            fields["options"] = {**dict.fromkeys(_OF_PEOPLE | _OF_ROWS), **fields["options"]}
+            fields["options"] = {
+                **dict.fromkeys(_OF_PEOPLE | _OF_PEOPLE_ANYWHERE | _OF_ROWS),
+                **fields["options"],
+            }
             if fields["counted"] not in OPTIONS_OF:
                 raise ValueError
             return cls(**{**fields, "secret": bytes.fromhex(fields["secret"])})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lazysketch.cli.run.people import people_of
 from lazysketch.cli.view.guarantees import guarantees
 from lazysketch.cli.view.report import CONFIDENCE, Moment, report
 from lazysketch.specification.schedules import Single
@@ -83,7 +84,6 @@ class Statistic(OfNoItems):
     """
 
     candidates = 1
-    people = None
 
     def __init__(
         self,
@@ -93,7 +93,8 @@ class Statistic(OfNoItems):
         counting: TakesRows | None = None,
     ) -> None:
         taking: TakesRows | _Counted = counted if counting is None else counting
-        self._counted = taking
+        self._counted: Any = taking  # some have people, which is known when rows come
+        self.people = people_of(counted)
         self._shown: Shown = Answers() if shown is None else shown
         self.spends: Composable = counted.privacy
         self.waits_for_end = counted.schedule == Single()
@@ -105,15 +106,13 @@ class Statistic(OfNoItems):
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Take a step for each event."""
-        del user  # there are none
-        self._counted.update_many(*_columns(items, weights))
+        self._counted.update_many(*_columns(items, weights), **_of(user))
 
     def update_rows(
         self, items: object, weights: object = None, *, empty_rows: object, user: object = None
     ) -> None:
         """Take a step for each row; empty rows have no event."""
-        del user  # there are none
-        self._counted.update_rows(*_columns(items, weights), empty_rows=empty_rows)
+        self._counted.update_rows(*_columns(items, weights), empty_rows=empty_rows, **_of(user))
 
     def moment(self) -> Moment:
         """Return the public state."""
@@ -152,3 +151,8 @@ class Statistic(OfNoItems):
 def _columns(items: object, weights: object) -> tuple[object, ...]:
     """Return the columns of a batch; of sums weights are values, elsewhere there are none."""
     return (items,) if weights is None else (items, weights)
+
+
+def _of(user: object) -> dict[str, object]:
+    """Return the argument of people, which objects without a bound may not have."""
+    return {} if user is None else {"user": user}

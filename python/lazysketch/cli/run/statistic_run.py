@@ -81,11 +81,8 @@ def run_of_statistic(
     by_time = windows is not None and windows.by_time
     if in_windows and kept.state is not None:
         raise click.UsageError("--window: expected no --state, got one", context)
-    if in_windows and counted == DISTINCT and charged.ledger is not None:
-        raise ArgumentTypeError(
-            "--ledger: expected no --window of distinct items, since an item in several windows "
-            "spends once in each of them, got one"
-        )
+    if in_windows:
+        _check_windows(counting, counted, charged)
     check_result(result, ends_early=not (in_windows and by_time), goes_on=kept.state is not None)
     charging = Charging(charged)
     charging.check()
@@ -95,7 +92,9 @@ def run_of_statistic(
             reading, counting = state.defined(reading, context), state.defined(counting, context)
         if check is not None:
             check(counting)
-        source = open_inputs(reading, files, times=in_windows and by_time, user=None, state=state)
+        source = open_inputs(
+            reading, files, times=in_windows and by_time, user=counting.user, state=state
+        )
         if windows is not None:
             windows.check_range(stored=source.part_read is not None)
         ends = state is None or state.finishes
@@ -116,4 +115,17 @@ def run_of_statistic(
             result=result,
             charging=charging,
             state=state,
+        )
+
+
+def _check_windows(counting: _Settings, counted: str, charged: LedgerSettings) -> None:
+    """Raise ArgumentTypeError for what has no guarantee in windows."""
+    if counting.user is not None:
+        raise ArgumentTypeError(
+            "--user: expected no --window, since windows of a statistic bound no people, got one"
+        )
+    if counted == DISTINCT and charged.ledger is not None:
+        raise ArgumentTypeError(
+            "--ledger: expected no --window of distinct items, since an item in several windows "
+            "spends once in each of them, got one"
         )
