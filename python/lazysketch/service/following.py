@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ClosedError, ItemError, LazySketchError
 from lazysketch.service.background import Background
-from lazysketch.service.ingest.keys import rows_with_keys
 from lazysketch.service.ingest.misfits import rows_that_fit
 from lazysketch.sources import open_source
+from lazysketch.sources.formats.keys import with_keys
 from lazysketch.sources.io.positions import Positions
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class FollowedFile(Background):
     def _add(self, batch: RowBatch) -> None:
         settings = self._stream.settings
         if settings.key_bits is not None:
-            batch = rows_with_keys(batch, bits=settings.key_bits)
+            batch = with_keys(batch, settings.key_bits)
         levels = settings.hierarchy
         try:
             self._ingest(batch)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import ItemError
-from lazysketch.service.ingest.keys import events_with_keys
-from lazysketch.service.ingest.misfits import that_fit
+from lazysketch.service.ingest.misfits import events_of_fitting, that_fit
+from lazysketch.sources.formats.keys import keys_of
 
 if TYPE_CHECKING:
     from lazysketch.service.ingest.events import Events
@@ -31,7 +31,8 @@ def applied(
         The events as they were counted, and what ``apply`` returned.
     """
     if settings.key_bits is not None:
-        events = events_with_keys(events, bits=settings.key_bits)
+        keys, fits = keys_of(events.items, settings.key_bits)
+        events = events_of_fitting(events, fits, items=keys)
     levels = settings.hierarchy
     try:
         return events, apply(events)

@@ -6,7 +6,7 @@ since the others tell hosts within one network. Integers of columns and JSON cou
 Everything else is malformed, like a row without an item: text, fractions, and numbers of more
 bits.
 
-Cost: some 0.3 us per address and 0.1 us per number that was text.
+Cost: 0.1 us for an item, and some 0.3 us more for each different text.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from lazysketch.releases.items import plain_values
 
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lazysketch.sources.batch import Items, RowBatch
 
-__all__ = ["key_bits", "key_type", "with_keys"]
+__all__ = ["key_bits", "key_type", "keys_of", "with_keys"]
 
 IPV4_BITS: Final = 32
 IPV6_BITS: Final = 64
@@ -75,23 +75,31 @@ def with_keys(batch: RowBatch, bits: int) -> RowBatch:
         >>> batch.items.tolist(), batch.malformed
         ([167772161, 443], [1])
     """
-    keys, others = _keys(batch, bits)
-    return batch.with_items(keys, others=others)
+    keys, fits = keys_of(batch.items, bits)
+    return batch.with_items(keys, others=np.flatnonzero(~fits).tolist())
 
 
-def _keys(batch: RowBatch, bits: int) -> tuple[Items, Sequence[int]]:
-    """Return the items that are keys, and the indices of the others."""
-    items = batch.items
+def keys_of(items: Items, bits: int) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return the items that are keys, and for each item whether it is one.
+
+    Args:
+        items: Text, integers, floats or bytes.
+        bits: of a key.
+    """
     if isinstance(items, np.ndarray) and items.dtype.kind in "iu":
-        valid = items >= 0
+        fits: NDArray[np.bool_] = items >= 0
         if bits < _MOST_BITS:
-            valid &= items <= (1 << bits) - 1
-        kept: NDArray[np.uint64] = items[valid].astype(np.uint64)
-        return kept, np.flatnonzero(~valid).tolist()
-    found = [_key(item, bits) for item in batch.item_list]
-    others = [at for at, key in enumerate(found) if key is None]
-    keys = np.array([key for key in found if key is not None], dtype=np.uint64)
-    return keys, others
+            fits &= items <= (1 << bits) - 1
+        return items[fits].astype(np.uint64), fits
+    known: dict[object, int | None] = {}
+    found = []
+    for item in plain_values("items", items):
+        place = (type(item), item)  # True and 1.0 are equal to 1, and no keys
+        if place not in known:
+            known[place] = _key(item, bits)
+        found.append(known[place])
+    fits = np.array([key is not None for key in found], dtype=bool)
+    return np.array([key for key in found if key is not None], dtype=np.uint64), fits
 
 
 def _key(item: object, bits: int) -> int | None:
