@@ -23,6 +23,8 @@ __all__ = ["CALLS", "SUBJECTS", "Subject", "session"]
 CALLS: Final = 25  # of one session
 _NOISE: Final[dict[str, Any]] = {"epsilon": 1.0, "delta": 1e-6}
 _SIZE: Final[dict[str, Any]] = {"depth": 2, "width": 8}
+_BINS: Final = ls.Bins([1.0, 2.0])
+_FEW: Final = ls.PersonBound(events=3, most_people=9)
 _HEAVY: Final = {**_NOISE, "share": 0.2, "width": 32, "depth": 2}
 
 _DISCOVERY: Final[dict[str, Any]] = {
@@ -110,6 +112,7 @@ def _subjects() -> list[Subject]:
         _of(ls.Distribution, {"bins": ls.Bins([1.0, 2.0]), "horizon": 64, **_NOISE}),
         _of(ls.Ranges, {"bits": 8, "horizon": 64, **_NOISE}),
         _of(ls.Sums, {"low": -1.0, "high": 9.0, "horizon": 64, "width": 32, **_NOISE}),
+        _of(ls.Distribution, {"bins": _BINS, "horizon": 64, **_NOISE, "person_bound": _FEW}),
         _of(ls.Bins, {"edges": [0.0, 1.0]}),
         *(
             _of(make, {"low": 1.0, "high": 2.0, "number": 6})
@@ -139,7 +142,7 @@ def _subjects() -> list[Subject]:
         _of(ls.DiscoverySpec, {**_NOISE, **_DISCOVERY}),
         *(_of(kind, timed) for kind in (ls.RoundRobin, ls.Punctual, ls.Batch, ls.Single)),
         _of(ls.Geometric, {}),
-        _of(ls.PersonBound, {"cells": 3}),
+        _of(ls.PersonBound, {"cells": 3, "events": 2}),
         _of(ls.Mechanism, {"name": "haar", "leaves": 8}),
         _of(ls.Levels, {"names": ("a", "b"), "split": lambda item: (item, item)}),
         *(_of(kind, {"lengths": (8, 32)}) for kind in (ls.ipv4_prefixes, ls.ipv6_prefixes)),

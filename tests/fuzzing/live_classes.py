@@ -18,7 +18,9 @@ from tests.fuzzing.live_arguments import (
     numbers,
     times,
 )
+from tests.fuzzing.numbers_of_people import of_people
 from tests.fuzzing.operations import (
+    ITEM,
     MAKERS,
     Box,
     Call,
@@ -220,10 +222,9 @@ FAMILIES: Final = {
             "values",
             live_objects.distribution,
             (
-                *[called("update", "value", value=number)] * 3,
-                *[called("update_many", "values", values=numbers)] * 6,
-                called("update_rows", "values", "empty_rows", values=numbers),
-                called("update_batch", "values", values=numbers),
+                *[called("update", "value", optional=("user",), value=number, user=ITEM)] * 3,
+                *[of_people("update_many")] * 6,
+                *(of_people("update_rows", "empty_rows"), of_people("update_batch")),
                 _TICK,
                 called("quantile", "share", optional=("confidence",)),
                 called("quantiles", "shares", optional=("confidence",), shares=numbers),

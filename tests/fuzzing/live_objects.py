@@ -94,9 +94,11 @@ def distribution(chance: Random) -> Callable[[], Box]:
     schedules = [None, ls.Punctual(horizon=300), ls.Batch(horizon=90), ls.Single()]
     bins = chance.choice([ls.Bins([0.0]), ls.Bins.linear(-5, 5, number=20), ls.Bins([0.5, 7.0])])
     schedule, rows = chance.choice(schedules), chance.choice([None, "haar", "tree"])
+    bound = chance.choice([None, None, ls.PersonBound(events=2), ls.PersonBound(most_people=3)])
     return lambda: Box(
         ls.Distribution(
             bins=bins,
+            person_bound=bound,
             schedule=schedule,
             value_rows=rows,
             key=seeded_key(1),

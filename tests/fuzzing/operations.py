@@ -16,7 +16,7 @@ from tests.fuzzing import columns
 from tests.fuzzing.scalars import Disturbance, good_item, hostile
 from tests.fuzzing.verdicts import CANARY
 
-__all__ = ["Box", "Call", "Inner", "Maker", "Operation", "called", "duplications", "reads"]
+__all__ = ["ITEM", "Box", "Call", "Inner", "Maker", "Operation", "called", "duplications", "reads"]
 
 Maker: TypeAlias = Callable[[Random, Disturbance], Any]
 
