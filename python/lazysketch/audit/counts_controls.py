@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lazysketch.audit import distinct_checks, people_of_values, sums_checks, values_checks
+from lazysketch.audit import (
+    distinct_checks,
+    people_of_values,
+    statistic_window_checks,
+    sums_checks,
+    values_checks,
+)
 from lazysketch.audit.control import Control, controls_of_model
 from lazysketch.audit.counts_system import CountsSystem
 from lazysketch.audit.distinct_model import DistinctBug, DistinctModel
 from lazysketch.audit.finding import Outcome
+from lazysketch.audit.statistic_window_system import StatisticWindowsBug, StatisticWindowsModel
 from lazysketch.audit.sums_model import SumsBug, SumsModel, SumsSystem
 from lazysketch.audit.values_model import ValuesBug, ValuesModel
 
@@ -25,6 +32,7 @@ def counts_controls() -> Iterator[Control]:
     yield from _of_values()
     yield from _of_sums()
     yield from _of_people_of_values()
+    yield from _of_their_windows()
 
 
 def _of_distinct_items() -> Iterator[Control]:
@@ -104,3 +112,16 @@ def _of_people_of_values() -> Iterator[Control]:
         (bugs.ONE_PERSON, "distances of people of values", distances),
     )
     return controls_of_model(detected, people_of_values.PeopleOfValuesModel)
+
+
+def _of_their_windows() -> Iterator[Control]:
+    bugs = StatisticWindowsBug
+    moves, noise = statistic_window_checks.moves_of_values, statistic_window_checks.noise_of_windows
+    items = statistic_window_checks.items_within_windows
+    detected: tuple[tuple[StatisticWindowsBug, str, statistic_window_checks.Run], ...] = (
+        (bugs.IN_PLACE, "moves between windows of values", moves),
+        (bugs.RELEASES, "moves between windows of values", moves),
+        (bugs.SHARED, "noise of windows of statistics", noise),
+        (bugs.EVERYWHERE, "items within windows", items),
+    )
+    return controls_of_model(detected, StatisticWindowsModel)

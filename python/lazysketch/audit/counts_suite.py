@@ -9,9 +9,16 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, get_args
 
-from lazysketch.audit import distinct_checks, people_of_values, sums_checks, values_checks
+from lazysketch.audit import (
+    distinct_checks,
+    people_of_values,
+    statistic_window_checks,
+    sums_checks,
+    values_checks,
+)
 from lazysketch.audit.check import Check, of_library
 from lazysketch.audit.counts_system import CountsLibrary
+from lazysketch.audit.statistic_window_system import StatisticWindowsModel
 from lazysketch.audit.sums_model import SumsLibrary
 from lazysketch.privacy.relations import Relation
 
@@ -24,11 +31,13 @@ def counts_checks() -> Iterator[Check]:
     """Yield the checks.
 
     Yields:
-        Checks of the areas ``"distinct"``, ``"values"`` and ``"sums"``, and of people of values.
+        Checks of the areas ``"distinct"``, ``"values"`` and ``"sums"``, of people of values, and
+        of windows of distinct items and of values.
     """
     yield from _of_distinct_items()
     yield from _of_values()
     yield from _of_sums()
+    yield from _of_their_windows()
 
 
 def _of_distinct_items() -> Iterator[Check]:
@@ -88,3 +97,14 @@ def _of_sums() -> Iterator[Check]:
             partial(sums_checks.distances_of_sums, relation=relation),
         )
     yield named("noise of both tables of sums", "512 sums, 4 + 4", sums_checks.noise_of_sums)
+
+
+def _of_their_windows() -> Iterator[Check]:
+    library, size = StatisticWindowsModel(), "2 windows of 2 slices"
+
+    def named(name: str, run: statistic_window_checks.Run) -> Check:
+        return Check(name, "windows", size, of_library(lambda: run(library)))
+
+    yield named("moves between windows of values", statistic_window_checks.moves_of_values)
+    yield named("noise of windows of statistics", statistic_window_checks.noise_of_windows)
+    yield named("items within windows", statistic_window_checks.items_within_windows)
