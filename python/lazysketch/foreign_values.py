@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["converted", "first_values", "listed", "plain_tuple"]
+__all__ = ["converted", "first_values", "listed", "plain_sequence", "plain_tuple"]
 
 _MOST_OF_A_SEQUENCE: Final = 1 << 24  # of a foreign class; it may never end
 
@@ -43,6 +43,42 @@ def converted(name: str, values: object) -> npt.NDArray[Any] | None:
         elif _is_foreign_sequence(values):
             values = listed(name, cast("Iterable[object]", values), most=_MOST_OF_A_SEQUENCE)
         return np.asarray(values)
+    except (MemoryError, OSError):
+        raise
+    except Exception:
+        return None
+
+
+def plain_sequence(name: str, values: object, *, most: int) -> list[Any] | None:
+    """Return the values of an iterable or a column, which may never end, as a list.
+
+    Args:
+        name: name of the argument, for the message.
+        values: any object.
+        most: largest number of values that matters.
+
+    Returns:
+        The values, one more than ``most`` at the largest; None if the object is a single value, or
+        cannot be iterated over.
+
+    Raises:
+        MemoryError: not enough memory.
+        OSError: of the system.
+
+    Example:
+        >>> plain_sequence("shares", (0.5, 1), most=9), plain_sequence("shares", "0.5", most=9)
+        ([0.5, 1], None)
+    """
+    if isinstance(values, str | bytes | bytearray | Mapping):
+        return None
+    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        array = converted(name, values)  # checked, since iterating would trust its offsets
+        found: list[Any] | None = None
+        if array is not None and array.ndim == 1:
+            found = array[: most + 1].tolist()
+        return found
+    try:
+        return first_values(cast("Iterable[object]", values), most + 1)
     except (MemoryError, OSError):
         raise
     except Exception:

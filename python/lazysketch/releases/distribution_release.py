@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from lazysketch import _native
 from lazysketch.arguments import checked_number
@@ -13,7 +13,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.binned import BinnedCounts
 from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
-from lazysketch.foreign_values import converted
+from lazysketch.foreign_values import plain_sequence
 from lazysketch.releases.release_without_items import ReleaseWithoutItems
 from lazysketch.releases.value_rows import SHARES, QuantileRow, quantile_rows
 from lazysketch.specification.bins import Bins
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from lazysketch.specification.value_tree import ValueRows
 
 __all__ = ["DistributionRelease"]
+
+_MOST_SHARES: Final = 1 << 20  # each is a search of its own
 
 
 class DistributionRelease(ReleaseWithoutItems):
@@ -123,7 +125,7 @@ class DistributionRelease(ReleaseWithoutItems):
 
         Raises:
             ArgumentTypeError: not numbers.
-            ArgumentValueError: outside their range.
+            ArgumentValueError: outside their range, or more than a million.
         """
         plain = _plain_shares(shares)
         return tuple(self.quantile(share, confidence=confidence) for share in plain)
@@ -278,19 +280,15 @@ def _interval(ends: tuple[float, float, float], confidence: float) -> Interval:
     return Interval(estimate=estimate, low=low, high=high, confidence=confidence, at="now")
 
 
-def _plain_shares(shares: Sequence[float]) -> Sequence[float]:
-    """Return shares whose values can be read: Arrow data are checked, and then plain numbers."""
-    found: object = shares
-    if isinstance(shares, (str, bytes)) or not hasattr(shares, "__iter__"):
-        found = None
-    elif hasattr(shares, "__arrow_c_array__") or hasattr(shares, "__arrow_c_stream__"):
-        array = converted("shares", shares)
-        found = array.tolist() if array is not None and array.ndim == 1 else None
+def _plain_shares(shares: Sequence[float]) -> list[float]:
+    found = plain_sequence("shares", shares, most=_MOST_SHARES)
     if found is None:
         raise ArgumentTypeError(
             f"shares: expected a sequence of numbers, got {type(shares).__name__}"
         )
-    return cast("Sequence[float]", found)
+    if len(found) > _MOST_SHARES:
+        raise ArgumentValueError(f"shares: expected at most {_MOST_SHARES:,} numbers, got more")
+    return found
 
 
 def _checked_share(share: object) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lazysketch.arguments import checked_integer, checked_number
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.foreign_values import converted
+from lazysketch.foreign_values import converted, plain_sequence
 from lazysketch.specification.value_tree import MOST_BINS
 
 if TYPE_CHECKING:
@@ -131,7 +131,8 @@ def checked_edges(edges: object) -> tuple[float, ...]:
         (1.0, 2.5)
     """
     wanted = f"1 to {_MOST_EDGES:,} finite numbers that rise"
-    array = converted("edges", edges if isinstance(edges, np.ndarray) else _listed(edges, wanted))
+    plain = edges if isinstance(edges, np.ndarray) else _listed(edges, wanted)
+    array = converted("edges", plain)
     if array is None or array.ndim != 1 or array.dtype.kind not in "iuf":
         raise ArgumentTypeError(f"edges: expected {wanted}, got others")
     values = array.astype(np.float64)
@@ -143,9 +144,10 @@ def checked_edges(edges: object) -> tuple[float, ...]:
 
 
 def _listed(edges: object, wanted: str) -> list[object]:
-    if isinstance(edges, (str, bytes)) or not hasattr(edges, "__iter__"):
+    found = plain_sequence("edges", edges, most=_MOST_EDGES)
+    if found is None:
         raise ArgumentTypeError(f"edges: expected {wanted}, got {type(edges).__name__}")
-    return list(edges)
+    return found
 
 
 def _range_of(low: object, high: object, number: object) -> tuple[float, float, int]:

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from lazysketch.arguments import checked_number
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import converted, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy.typing as npt
 
 __all__ = ["ValueGrid", "plain_values"]
 
 _MOST_STEPS: Final = 2**24
+_MOST_LISTED: Final = 2**24  # values of an iterable, which may never end
 _USUAL_STEPS: Final = 2**16
 _FLOATS: Final = 2**12  # floats in half a step: their rounding is far below that of the grid
 _WHOLE: Final = 1e-9  # relative error of a number of steps that counts as whole
@@ -132,10 +136,11 @@ def plain_values(values: object) -> npt.NDArray[np.float64]:
         raise ArgumentTypeError(
             f"values: expected a sequence of numbers, got {type(values).__name__}"
         )
-    try:
-        given = np.asarray(values if hasattr(values, "__array__") else list(values))
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentTypeError("values: expected numbers, got other objects") from None
+    given = converted(
+        "values", values if _is_array(values) else _listed(cast("Iterable[object]", values))
+    )
+    if given is None:
+        raise ArgumentTypeError("values: expected numbers, got other objects")
     if given.size == 0:
         given = given.astype(np.float64)
     if given.ndim != 1 or given.dtype.kind not in "iuf":
@@ -149,6 +154,20 @@ def plain_values(values: object) -> npt.NDArray[np.float64]:
             f"values at position {place}: expected a number, got NaN; nothing was applied"
         )
     return numbers
+
+
+def _is_array(values: object) -> bool:
+    readable = ("__array__", "__arrow_c_array__", "__arrow_c_stream__")
+    return any(hasattr(values, name) for name in readable)
+
+
+def _listed(values: Iterable[object]) -> list[object]:
+    try:
+        return listed("values", values, most=_MOST_LISTED)
+    except (MemoryError, OSError):
+        raise
+    except Exception:  # of the caller's class
+        raise ArgumentTypeError("values: expected numbers, got other objects") from None
 
 
 def _steps_of(span: float, step: object) -> int:
