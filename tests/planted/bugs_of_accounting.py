@@ -95,7 +95,10 @@ BUGS_OF_ACCOUNTING: Final = (
         "test_k_equal_sketches_cost_the_square_root_of_k",
         patch=edited(
             "lazysketch.privacy.composable:mechanisms_of",
-            ("yield from part.parts_to_compose", "yield from part.parts_to_compose[:1]"),
+            (
+                "yield from _mechanisms(part.parts_to_compose, of=part)",
+                "yield from part.parts_to_compose[:1]",
+            ),
         ),
     ),
     PlantedBug(

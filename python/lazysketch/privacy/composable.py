@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart, sum_up
 from lazysketch.privacy.person_bound import protects_people
@@ -75,21 +76,35 @@ def mechanisms_of(part: Composable, runs: set[bytes]) -> Iterator[Privacy | Plai
     elif isinstance(part, type):  # a class has the names of the protocols below
         raise ArgumentTypeError(f"parts: expected a {part.__name__}, got the class itself")
     elif isinstance(part, Composed):
-        yield from part.parts_to_compose
+        yield from _mechanisms(part.parts_to_compose, of=part)
     elif isinstance(part, tuple) and len(part) == 2:
         yield PlainPart(*part)
     elif isinstance(part, Published):
+        if not isinstance(part.promises, Mapping):
+            raise _no_description(part)
         for run, mechanisms in part.promises.items():
             if run not in runs:
                 runs.add(run)
-                yield from mechanisms
+                yield from _mechanisms(mechanisms, of=part)
     elif isinstance(part, Described):
         yield from mechanisms_of(part.privacy, runs)
     else:
-        raise ArgumentTypeError(
-            "parts: expected descriptions such as sketch.privacy, or pairs (epsilon, delta), got "
-            f"{type(part).__name__}"
-        )
+        raise _no_description(part)
+
+
+def _mechanisms(found: object, *, of: object) -> tuple[Privacy | PlainPart, ...]:
+    """Return the mechanisms of a description, which may be an object with the same names."""
+    plain = plain_tuple(found)
+    if plain is None or not all(isinstance(one, Privacy | PlainPart) for one in plain):
+        raise _no_description(of)
+    return cast("tuple[Privacy | PlainPart, ...]", plain)
+
+
+def _no_description(part: object) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        "parts: expected descriptions such as sketch.privacy, or pairs (epsilon, delta), got "
+        f"{type(part).__name__}"
+    )
 
 
 def described_pair(part: Composable) -> tuple[float, float]:

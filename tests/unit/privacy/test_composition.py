@@ -112,6 +112,11 @@ def test_parts_that_do_not_compose_are_refused() -> None:
     for kind in (Composition, lazysketch.Release, lazysketch.DistinctCount):
         with pytest.raises(ArgumentTypeError, match=f"expected a {kind.__name__}, got the class"):
             compose(kind)
+    for name in ("parts_to_compose", "promises", "privacy"):
+        for value in (5, [good], (good, good, 5), {b"run": good}, None):
+            posing = type("Posing", (), {name: value, "epsilon": 1.0, "delta": 1e-6})()
+            with pytest.raises(ArgumentTypeError, match=r"parts: expected descriptions"):
+                compose(posing)
     with pytest.raises(ArgumentTypeError, match="tuple"):
         Composition([good])
 
