@@ -340,6 +340,9 @@ def test_public_facts() -> None:
     assert counted.not_private_because == ()
     assert counted.privacy.max_events_per_user == 3
     assert counted.release().privacy == counted.privacy
+    # Of few bins the noise is that of a replaced value, which does not serve for one that moves.
+    few = ls.Distribution(bins=ls.Bins([1.0, 2.0, 3.0]), epsilon=1.0, delta=1e-6)
+    assert few.release().privacy == few.privacy
     assert counted.horizon is None
     assert counted.schedule.name == "punctual"
     assert counted.spec.kind == "values"
