@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 from tests.browser.pages import opened
 from tests.browser.publications import Readers
 from tests.unit.service.publications import Service, settings
@@ -37,7 +38,8 @@ def test_the_number_and_its_course(browser: Browser, readers: Readers, tmp_path:
             for hidden in ("#top", "#changes", "#legend", "#tree-panel"):
                 assert not page.locator(hidden).is_visible()
             page.locator("#chart-numbers summary").click()
-            assert page.locator("#chart-table tbody tr").count() == len(found) == 3
+            assert len(found) == 3
+            expect(page.locator("#chart-table tbody tr")).to_have_count(3)
             assert "(open)" in page.locator("#chart-table tbody tr").first.inner_text()
             described = page.locator("#chart").get_attribute("aria-label") or ""
             assert described == "Different “user” at the end of 2 windows, with intervals"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 from tests.browser.pages import opened
 from tests.browser.publications import Readers
 from tests.unit.service.publications import Service
@@ -30,7 +31,7 @@ def test_the_parts_of_all_keys_and_a_box_to_ask(
             for hidden in ("#top", "#changes", "#tree-panel", "#histogram-panel", "#legend"):
                 assert not page.locator(hidden).is_visible()
             parts = page.locator("#parts tbody tr")
-            assert parts.count() == 16
+            expect(parts).to_have_count(16)
             assert parts.nth(12).inner_text().startswith("192.0.0.0/4")
             asked = page.locator("#asked tbody tr")
             box = page.get_by_label("Count of a range")
@@ -38,10 +39,10 @@ def test_the_parts_of_all_keys_and_a_box_to_ask(
                 box.fill(text)
                 box.press("Enter")
                 asked.filter(has_text=text).wait_for()
-            assert asked.count() == 2
+            expect(asked).to_have_count(2)
             box.fill("10.0.0.1/8")
             page.get_by_role("button", name="Show", exact=True).click()
             page.get_by_text("Expected a network such as").wait_for()
-            assert asked.count() == 2
+            expect(asked).to_have_count(2)
             axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
             assert not axe.run(page).response["violations"]

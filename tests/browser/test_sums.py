@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 from tests.browser.pages import opened
 from tests.browser.publications import Readers
 from tests.unit.service.publications import Service
@@ -30,10 +31,10 @@ def test_the_largest_sums_and_their_course(
             for hidden in ("#top", "#changes", "#tree-panel", "#histogram-panel", "#parts-panel"):
                 assert not page.locator(hidden).is_visible()
             rows = page.locator("#sums tbody tr")
-            assert rows.count() == 4
+            expect(rows).to_have_count(4)
             assert [rows.nth(at).locator("th").inner_text() for at in range(3)] == [
                 "north", "south", "west",
             ]  # fmt: skip
-            assert page.locator("#legend .chip").count() == 3
+            expect(page.locator("#legend .chip")).to_have_count(3)
             axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
             assert not axe.run(page).response["violations"]

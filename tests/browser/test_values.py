@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 from tests.browser.pages import opened
 from tests.browser.publications import Readers
 from tests.unit.service.publications import Service, settings
@@ -48,11 +49,11 @@ def test_quantiles_their_course_and_the_histogram(
             assert page.locator("#legend .chip").all_inner_texts() == [
                 "Median", "90 % below", "99 % below",
             ]  # fmt: skip
-            assert page.locator("#histogram .histogram-bar").count() == 40
+            expect(page.locator("#histogram .histogram-bar")).to_have_count(40)
             assert page.locator("#histogram-axis span").first.inner_text() == "0"
             page.locator("#histogram-numbers summary").click()
             rows = page.locator("#histogram-table tbody tr")
-            assert rows.count() == 40
+            expect(rows).to_have_count(40)
             assert rows.first.inner_text().startswith("below 0")
             assert rows.last.inner_text().startswith("from 100 on")
             page.locator("#chart-numbers summary").click()
