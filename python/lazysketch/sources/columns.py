@@ -106,7 +106,12 @@ class Columns:
                 if len(held) < len(readers):
                     break
                 rows = min(batch.rows for batch in held.values())
-                yield ColumnBatch({field: batch.first(rows) for field, batch in held.items()})
+                # Batches mostly end at the same row; a part of one is a copy.
+                same = {
+                    field: batch if batch.rows == rows else batch.first(rows)
+                    for field, batch in held.items()
+                }
+                yield ColumnBatch(same)
                 held = {
                     field: batch.after(rows) for field, batch in held.items() if batch.rows > rows
                 }

@@ -21,7 +21,7 @@ from lazysketch.errors import SourceError
 from lazysketch.releases.value_rows import quantile_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lazysketch import DistributionRelease, Pipeline
     from lazysketch.cli.run.pipeline_parts import DescribedPart
@@ -142,8 +142,8 @@ class PipelineEnd:
             tell(step.message)
         return FAILED if named else READER_GONE if failed else 0
 
-    def _take(self, name: str, action: object) -> object:
-        step: Step[object] = Step(name, action)  # type: ignore[arg-type]
+    def _take(self, name: str, action: Callable[[], object]) -> object:
+        step = Step(name, action)
         step.complete()
         self._steps.append(step)
         return step.result

@@ -217,9 +217,7 @@ class _Run:
         """
         failed = self._failure is not None and not isinstance(self._failure, HorizonError)
         strict = self._reading.strict and isinstance(self._failure, LazySketchError)
-        waits = all(
-            part.schedule == Single() for part in map(self._pipeline.__getitem__, self._pipeline)
-        )
+        waits = all(self._pipeline[name].schedule == Single() for name in self._pipeline)
         if strict or not self._pipeline.steps or (failed and waits):
             return
         inputs = {part.name: self._input(part) for part in self._parts}
