@@ -678,7 +678,7 @@ def update_rows_of_each(
     empty_rows: Sequence[object],
 ) -> None: ...
 def update_batch_of_all(
-    tables: Sequence[PrivateSketch], items: Sequence[object], weights: object = None
+    tables: Sequence[PrivateSketch], items: Sequence[object], weights: Sequence[object]
 ) -> None: ...
 def add_to_batch_of_all(
     tables: Sequence[PrivateSketch], items: Sequence[object], weights: Sequence[object]
@@ -699,8 +699,10 @@ def update_sums(
     items: object,
     weights: npt.NDArray[np.uint64],
     *,
+    user: object = None,
     empty_rows: object = None,
     in_one_step: bool = False,
+    in_open_step: bool = False,
 ) -> None: ...
 def call_locked(
     lock: object,

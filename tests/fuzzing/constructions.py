@@ -113,6 +113,7 @@ def _subjects() -> list[Subject]:
         _of(ls.Ranges, {"bits": 8, "horizon": 64, **_NOISE}),
         _of(ls.Sums, {"low": -1.0, "high": 9.0, "horizon": 64, "width": 32, **_NOISE}),
         _of(ls.Distribution, {"bins": _BINS, "horizon": 64, **_NOISE, "person_bound": _FEW}),
+        _of(ls.Sums, {"low": -1.0, "high": 9.0, "horizon": 64, **_NOISE, "person_bound": _FEW}),
         _of(ls.Bins, {"edges": [0.0, 1.0]}),
         *(
             _of(make, {"low": 1.0, "high": 2.0, "number": 6})

@@ -18,7 +18,7 @@ from tests.fuzzing.live_arguments import (
     numbers,
     times,
 )
-from tests.fuzzing.numbers_of_people import of_people
+from tests.fuzzing.numbers_of_people import of_people, with_values
 from tests.fuzzing.operations import (
     ITEM,
     MAKERS,
@@ -103,22 +103,6 @@ _ENDS: Final = (
     *(_rarely(called("close")), _rarely(called("finish"))),
     _rarely(Operation("with", _with_block)),
 )
-
-
-def _valued(name: str, *, rows: bool = False) -> Operation:
-    """Return an operation of items with values, mostly as many as items."""
-
-    def prepare(box: Box, chance: Random, disturbance: Disturbance) -> Call:
-        from tests.fuzzing.columns import items, positions
-
-        given = items(chance, disturbance)
-        values = numbers(chance, disturbance)
-        if type(given) in (list, tuple) and chance.random() < 0.8:
-            values = [chance.choice([0.0, -7.5, 2.0, 6.5, 1e300]) for _ in given]
-        more = {"empty_rows": positions(chance, disturbance)} if rows else {}
-        return Call(lambda: getattr(box.live, name)(given, values, **more))
-
-    return Operation(name, prepare)
 
 
 def _time_passes(box: Box, chance: Random, _: Disturbance) -> Call:
@@ -244,9 +228,10 @@ FAMILIES: Final = {
             "sums",
             live_objects.sums,
             (
-                *[called("update", "item", "value", value=number)] * 3,
-                *[_valued("update_many")] * 6,
-                *(_valued("update_rows", rows=True), _valued("update_batch"), _TICK),
+                *[called("update", "item", "value", optional=("user",), value=number, user=ITEM)]
+                * 3,
+                *[with_values("update_many")] * 6,
+                *(with_values("update_rows", rows=True), with_values("update_batch"), _TICK),
                 *(
                     called(answer, "item", optional=("confidence",))
                     for answer in ("sum", "count", "mean")

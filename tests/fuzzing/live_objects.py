@@ -114,8 +114,10 @@ def sums(chance: Random) -> Callable[[], Box]:
     bounds = chance.choice([(0.0, 9.0), (-5.0, 5.0), (-1e6, -1.0), (0.0, 1e-3)])
     size = {"depth": chance.choice([1, 2, 5]), "width": chance.choice([1, 8, 33])}
     schedule, exact = chance.choice(schedules), chance.random() < 0.5
+    bound = chance.choice([None, None, ls.PersonBound(cells=2), ls.PersonBound(most_people=3)])
     return lambda: Box(
         ls.Sums(
+            person_bound=bound,
             low=bounds[0],
             high=bounds[1],
             step=(bounds[1] - bounds[0]) / 8 if exact else None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.fuzzing.columns import items
+from tests.fuzzing.columns import items, positions
 from tests.fuzzing.live_arguments import numbers
 from tests.fuzzing.operations import Box, Call, Operation, called
 from tests.fuzzing.scalars import Disturbance, hostile
 
-__all__ = ["of_people"]
+__all__ = ["of_people", "with_values"]
 
 
 def of_people(name: str, *others: str) -> Operation:
@@ -27,5 +27,23 @@ def of_people(name: str, *others: str) -> Operation:
             user[chance.randrange(size)] = hostile(chance, disturbance)
         empty = {word: [0, 2][:size] for word in others}
         return Call(lambda: getattr(box.live, name)(values=values, user=user, **empty))
+
+    return Operation(name, prepare)
+
+
+def with_values(name: str, *, rows: bool = False) -> Operation:
+    """Return an operation on items with values and people, mostly as many of each."""
+
+    def prepare(box: Box, chance: Random, disturbance: Disturbance) -> Call:
+        given = items(chance, disturbance)
+        values = numbers(chance, disturbance)
+        more: dict[str, Any] = {"empty_rows": positions(chance, disturbance)} if rows else {}
+        if type(given) in (list, tuple) and chance.random() < 0.8:
+            values = [chance.choice([0.0, -7.5, 2.0, 6.5, 1e300]) for _ in given]
+            if chance.random() < 0.5:
+                more["user"] = [chance.choice([1, "x", b"y", "z" * 99]) for _ in given]
+        elif chance.random() < 0.3:
+            more["user"] = items(chance, disturbance)
+        return Call(lambda: getattr(box.live, name)(given, values, **more))
 
     return Operation(name, prepare)

@@ -102,8 +102,8 @@ BUGS_OF_PEOPLE: Final = (
         claim="--cells is accepted and not passed on.",
         caught_by=_COMMAND + "test_the_guarantee_is_that_of_the_bound",
         patch=edited(
-            "lazysketch.cli.settings:SketchSettings.person_bound",
-            ("cells=DEFAULT_CELLS if self.cells is None else self.cells", "cells=DEFAULT_CELLS"),
+            "lazysketch.cli.people_options:bound_of_cells",
+            ("cells=DEFAULT_CELLS if cells is None else cells", "cells=DEFAULT_CELLS"),
         ),
     ),
     PlantedBug(

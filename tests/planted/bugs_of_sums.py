@@ -12,8 +12,14 @@ __all__ = ["BUGS_OF_SUMS", "BUGS_OF_SUMS_IN_THE_CORE"]
 _NOISE: Final = "tests/unit/sums/test_sums_noise.py::"
 _SUMS: Final = "tests/unit/sums/test_sums.py::"
 _COVERAGE: Final = "tests/statistical/test_sums_coverage.py::"
+_PEOPLE: Final = "tests/unit/sums/test_people_of_sums.py::"
+_STORED_PEOPLE: Final = "tests/unit/store/test_people_of_stored_sums.py::"
 _STORED: Final = "tests/unit/store/test_stored_sums.py::"
 _VERB: Final = "tests/unit/cli/commands/test_sums.py::"
+_IN_ONE_TABLE: Final = (
+    "(call.method != 'add_to_batch' or self._counts._add_to_batch(call.events[0]))"
+    " and _native.update_sums("
+)
 _ENDS: Final = "lazysketch.releases.sums_queries:SumsQueries"
 
 BUGS_OF_SUMS_IN_THE_CORE: Final = (
@@ -109,6 +115,50 @@ BUGS_OF_SUMS: Final = (
         ),
     ),
     PlantedBug(
+        name="a-person-for-each-event-of-sums",
+        subject="sensitivity",
+        claim="Every event of a batch of sums has a person of its own: no bound refuses it.",
+        caught_by=_PEOPLE + "test_every_way_to_count_applies_the_rule",
+        patch=edited(
+            "lazysketch.sums.sums:Sums.update_many",
+            ("user=user)", "user=None if user is None else [*range(len([*items]))])"),
+        ),
+    ),
+    PlantedBug(
+        name="noise-of-sums-for-an-event-of-a-person",
+        subject="sensitivity",
+        claim="Both tables have noise for one event in each cell of a person, whatever counts.",
+        caught_by=_PEOPLE + "test_no_person_moves_the_tables_further_than_calibrated"
+        "[bound1-1-substitution]",
+        patch=edited(
+            "lazysketch.specification.table_spec:TableSpec._events_per_cell",
+            ("else self.person_bound.events", "else 1"),
+        ),
+    ),
+    PlantedBug(
+        name="sums-of-people-promise-events",
+        subject="accounting",
+        claim="The guarantee of sums that bound people is worded, and composed, as one of events.",
+        caught_by=_PEOPLE + "test_the_guarantee_is_of_a_person",
+        patch=edited(
+            "lazysketch.privacy.sums_privacy:SumsPrivacy.person_bound",
+            ("self.counts.person_bound", "None"),
+        ),
+    ),
+    PlantedBug(
+        name="people-of-stored-sums-begin-anew",
+        subject="durable state",
+        claim="What people have contributed to stored sums is in no checkpoint.",
+        caught_by=_STORED_PEOPLE + "test_restarts_change_nothing[sums]",
+        patch=edited(
+            "lazysketch.store.stored_sums:StoredSums._people",
+            (
+                "{} if people is None else {0: people}",
+                "{0: people} if 'identities' in __import__('inspect').stack()[1][3] else {}",
+            ),
+        ),
+    ),
+    PlantedBug(
         name="rounding-left-out-of-sums",
         subject="distribution",
         claim="The interval of a sum omits what rounding to the grid left out.",
@@ -152,10 +202,7 @@ BUGS_OF_SUMS: Final = (
         caught_by=_STORED + "test_a_public_clock_ends_the_steps",
         patch=edited(
             "lazysketch.store.stored_sums:StoredSums._count",
-            (
-                "[counts, values], [events, events], [None, weights]",
-                "[counts], [events], [None]",
-            ),
+            ("_native.update_sums(", _IN_ONE_TABLE),
         ),
     ),
     PlantedBug(

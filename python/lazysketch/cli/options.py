@@ -9,10 +9,9 @@ from typing import Final, TypeAlias
 
 import click
 
-from lazysketch.cli.people_options import MOST_PEOPLE, USER
+from lazysketch.cli.people_options import OF_CELLS
 from lazysketch.cli.quantities import DURATION
 from lazysketch.cli.settings import (
-    DEFAULT_CELLS,
     KINDS,
     PrivacySettings,
     ResultSettings,
@@ -224,7 +223,7 @@ def _sketch_options(width: str, *, of_people: bool = False) -> Decorator:
             help="Noise mechanism.",
         ),
         PRIVACY[-1],
-        *(_PEOPLE if of_people else ()),
+        *(OF_CELLS if of_people else ()),
         hash_seed_option("sketches to be merged share it"),
     )
 
@@ -255,22 +254,4 @@ PRIVACY: Final = (
         default=1,
         help="Events of one person that are protected together.",
     ),
-)
-_PEOPLE: Final = (
-    USER,
-    click.option(
-        "--cells",
-        type=int,
-        metavar="N",
-        help="With --user: cells of each row of the table, so about N different items, that count "
-        f"of one person; the noise grows with sqrt(N).  [default: {DEFAULT_CELLS}]",
-    ),
-    click.option(
-        "--per-cell",
-        type=int,
-        metavar="N",
-        help="With --user: events of one person that count in each of these cells, as for repeated "
-        "items; the noise grows with N.  [default: 1]",
-    ),
-    MOST_PEOPLE,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lazysketch.cli.people_options import are_bounded
+from lazysketch.cli.people_options import bound_of_cells
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 
 DEFAULT_WIDTH: Final = 1024  # without a horizon
-# Of one person: few have many more different items, and each costs noise: 10 cells cost sqrt(10).
-DEFAULT_CELLS: Final = 10
 _SHARE: Final = 0.01  # of the items of a list
 _LARGEST_SHARE: Final = 0.5  # a plan is for an item among others
 _MEMORY: Final = 32 << 20
@@ -93,25 +91,13 @@ class SketchSettings(PrivacySettings):
             ArgumentTypeError: an option that needs ``--user``.
             ArgumentValueError: a number outside its range, or events declared too.
         """
-        bounds = {
-            "--cells": self.cells,
-            "--per-cell": self.per_cell,
-            "--most-people": self.most_people,
-        }
-        if not are_bounded(self.user, bounds, max_events_per_user=self.max_events_per_user):
-            return None
-        from lazysketch import PersonBound
-
-        try:
-            return PersonBound(
-                cells=DEFAULT_CELLS if self.cells is None else self.cells,
-                events=1 if self.per_cell is None else self.per_cell,
-                most_people=self.most_people,
-            )
-        except ArgumentValueError as error:
-            name, _, rest = str(error).partition(":")
-            option = "per_cell" if name == "events" else name
-            raise ArgumentValueError(f"{option}:{rest}") from None
+        return bound_of_cells(
+            self.user,
+            cells=self.cells,
+            per_cell=self.per_cell,
+            most_people=self.most_people,
+            max_events_per_user=self.max_events_per_user,
+        )
 
     def published_for(
         self,

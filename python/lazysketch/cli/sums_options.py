@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lazysketch import Sums
+from lazysketch import PersonBound, Sums
 from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_with_default
+from lazysketch.cli.people_options import OF_CELLS, bound_of_cells
 from lazysketch.cli.statistic_options import StatisticSettings, horizon_option
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.sums.sums_spec import DEPTH, WIDTH, sums_spec
@@ -31,10 +32,29 @@ class SumsSettings(StatisticSettings):
     width: int
     max_events_per_user: int
     hash_seed: int | None
+    cells: int | None = None
+    per_cell: int | None = None
+    most_people: int | None = None
 
     def check(self) -> None:
         """Raise unless there are bounds, before anything is read; the errors name the options."""
-        _ = self.bounds
+        _ = self.bounds, self.person_bound
+
+    @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of one person; None without people.
+
+        Raises:
+            ArgumentTypeError: An option that needs ``--user``.
+            ArgumentValueError: A number outside its range, or events declared too.
+        """
+        return bound_of_cells(
+            self.user,
+            cells=self.cells,
+            per_cell=self.per_cell,
+            most_people=self.most_people,
+            max_events_per_user=self.max_events_per_user,
+        )
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -67,6 +87,7 @@ class SumsSettings(StatisticSettings):
             depth=self.depth,
             width=self.width,
             max_events_per_user=self.max_events_per_user,
+            person_bound=self.person_bound,
             hash_seed=self.hash_seed,
             schedule=self.schedule,
         )
@@ -108,5 +129,6 @@ _SUMS: Final = (
     option_with_default("--depth", type=int, default=DEPTH, help="Rows of both tables."),
     option_with_default("--width", type=int, default=WIDTH, help="Buckets per row."),
     PRIVACY[3],
+    *OF_CELLS,
     hash_seed_option("sums to be merged share it"),
 )

@@ -249,7 +249,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         """
         columns = self.levels._columns(items)
         if user is None:
-            self._apply(_native.update_batch_of_all, columns, weights)
+            self._apply(_native.update_batch_of_all, columns, [weights] * len(columns))
         else:
             self._count_people(columns, user, weights, in_one_step=True)
 

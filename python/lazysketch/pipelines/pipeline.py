@@ -192,7 +192,7 @@ class Pipeline(ClosedByBlock, LiveState):
         batches = []
         for live, values, _ in self._columns(rows):
             batches += counted(live, values)
-        self._count(_native.update_batch_of_all, batches)
+        self._count(_native.update_batch_of_all, batches, [None] * len(batches))
 
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event in all parts, for example for malformed rows.

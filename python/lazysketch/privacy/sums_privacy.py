@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.wording import guarantee, promise
 
 __all__ = ["SumsPrivacy"]
@@ -24,7 +25,7 @@ class SumsPrivacy:
         counts: guarantee of the table of events alone.
         values: guarantee of the table of values alone.
 
-    Source: docs/theory.md, Theorem 25.
+    Source: docs/theory.md, Theorems 25 and 28.
     """
 
     epsilon: float
@@ -42,6 +43,11 @@ class SumsPrivacy:
         """Reasons why it does not; empty if it does."""
         reasons = self.counts.not_private_because + self.values.not_private_because
         return tuple(dict.fromkeys(reasons))
+
+    @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of a person, the same events in both tables; None protects events."""
+        return self.counts.person_bound
 
     @property
     def parts_to_compose(self) -> tuple[Privacy | PlainPart, ...]:
@@ -63,7 +69,7 @@ class SumsPrivacy:
             relation=self.counts.relation,
             max_events_per_user=self.counts.max_events_per_user,
             max_weight=1,
-            person_bound=None,
+            person_bound=self.person_bound,
         )
 
     def __str__(self) -> str:
@@ -75,5 +81,5 @@ class SumsPrivacy:
             relation=self.counts.relation,
             max_events_per_user=self.counts.max_events_per_user,
             max_weight=1,
-            person_bound=None,
+            person_bound=self.person_bound,
         )

@@ -57,12 +57,16 @@ class HeldTables(ClosedByBlock, LiveState):
         _native.finish_all(list(self._tables))
 
     def close(self) -> None:
-        """Destroy the keys and the counts; existing releases stay valid.
+        """Destroy the keys, the counts and what is known of people; existing releases stay valid.
 
         Raises:
             LiveStateError: called in a forked child process.
         """
         _native.close_all(list(self._tables))
+        for table in self._tables:
+            people = _native.People.of_table(table)
+            if people is not None:
+                people.forget()
 
     @property
     def steps(self) -> int:

@@ -278,7 +278,7 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
         elif call.method in ("update_many", "update_rows"):
             _native.update_rows_of_all(tables, batches, call.weights, empty_rows=call.empty_rows)
         elif call.method == "update_batch":
-            _native.update_batch_of_all(tables, batches, call.weights)
+            _native.update_batch_of_all(tables, batches, [call.weights] * len(tables))
         elif call.method == ADDED:
             self._gathered(call).add_to_levels(tables)
         elif call.method == "tick":

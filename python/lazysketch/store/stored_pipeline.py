@@ -118,7 +118,8 @@ class StoredPipeline(Pipeline):
             batches = list(call.events)
             self._change(_native.update_rows_of_each, batches, [None] * len(batches), empty)
         elif call.method == "update_batch":
-            self._change(_native.update_batch_of_all, list(call.events))
+            batches = list(call.events)
+            self._change(_native.update_batch_of_all, batches, [None] * len(batches))
         elif call.method == "tick":
             self._change(_native.tick_all, call.steps)
         elif call.method == "finish":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Final
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
@@ -13,30 +14,40 @@ from lazysketch.sums.sums import Sums
 
 __all__ = ["StoredSums"]
 
+_COUNTING: Final = ("update_many", "update_rows", "update_batch", "add_to_batch")
+
 
 @reads_after_commit
 class StoredSums(StoredHeldTables, Sums):
     """Sums by item of a store.
 
-    The log has fingerprints in place of items, and integers of the grid in place of values.
+    The log has fingerprints in place of items, integers of the grid in place of values, and secret
+    identities in place of people.
     """
 
-    def update(self, item: object, value: float) -> None:
+    def update(self, item: object, value: float, *, user: object = None) -> None:
         """Take one step with an item and a value, as the method without a store."""
-        self.update_many([item], [value])
+        self.update_many([item], [value], user=None if user is None else [user])
 
-    def update_many(self, items: object, values: object) -> None:
+    def update_many(self, items: object, values: object, *, user: object = None) -> None:
         """Take one step for each of many events, as the method without a store."""
-        self._change("update_many", self._batches(items), self._weights(values))
+        self._change("update_many", self._batches(items), self._weights(values), user=user)
 
-    def update_rows(self, items: object, values: object, *, empty_rows: object) -> None:
+    def update_rows(
+        self, items: object, values: object, *, empty_rows: object, user: object = None
+    ) -> None:
         """Take one step for each of many rows, as the method without a store."""
-        weights = self._weights(values)
-        self._change("update_rows", self._batches(items), weights, empty_rows=empty_rows)
+        weights, batches = self._weights(values), self._batches(items)
+        self._change("update_rows", batches, weights, user=user, empty_rows=empty_rows)
 
-    def update_batch(self, items: object, values: object) -> None:
+    def update_batch(self, items: object, values: object, *, user: object = None) -> None:
         """Take one step with any number of events, as the method without a store."""
-        self._change("update_batch", self._batches(items), self._weights(values))
+        self._change("update_batch", self._batches(items), self._weights(values), user=user)
+
+    def _people(self) -> dict[int, _native.People]:
+        # One decision for both tables, in which an event has the same cells.
+        people = _native.People.of_table(self._counts)
+        return {} if people is None else {0: people}
 
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
         return [_native.logged_fingerprints(items, self._counts, column=column)]
@@ -69,15 +80,15 @@ class StoredSums(StoredHeldTables, Sums):
         return hashlib.blake2b(bounds.encode(), digest_size=16).hexdigest()
 
     def _count(self, call: Call) -> None:
-        counts, values, events = self._counts, self._values, call.events[0]
-        weights = call.weights
-        if weights is None:
+        if call.weights is None or call.method not in _COUNTING:
             raise unknown_change(call)
-        if call.method in ("update_many", "update_rows"):
-            _native.update_sums(counts, values, events, weights, empty_rows=call.empty_rows)
-        elif call.method == "update_batch":
-            _native.update_sums(counts, values, events, weights, in_one_step=True)
-        elif call.method == "add_to_batch":
-            _native.add_to_batch_of_all([counts, values], [events, events], [None, weights])
-        else:
-            raise unknown_change(call)
+        _native.update_sums(
+            self._counts,
+            self._values,
+            call.events[0],
+            call.weights,
+            user=call.user,
+            empty_rows=call.empty_rows,
+            in_one_step=call.method == "update_batch",
+            in_open_step=call.method == "add_to_batch",
+        )

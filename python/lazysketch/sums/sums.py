@@ -60,7 +60,9 @@ class Sums(HeldTables):
     Guarantee: all releases, at any number of steps, together satisfy (epsilon, delta)-DP for one
     event (``max_events_per_user`` of them): that it has another item and another value, or its step
     is empty (``"substitution"``), or that it is there or its step is empty (``"zero-out"``). Events
-    may be chosen by what was published before. The bounds of values are public.
+    may be chosen by what was published before. The bounds of values are public. With
+    ``person_bound`` it holds for all events of one person, who may have any others at any steps, or
+    none; events beyond the bound take empty steps, in both tables.
 
     Args:
         key: master key; a fresh one when None.
@@ -69,7 +71,7 @@ class Sums(HeldTables):
         ArgumentTypeError: a wrong type.
         ArgumentValueError: a value outside its range.
 
-    Source: docs/theory.md, Theorem 25; docs/sums.md.
+    Source: docs/theory.md, Theorems 25 and 28; docs/sums.md.
 
     Example:
         >>> import lazysketch as ls
@@ -124,7 +126,7 @@ class Sums(HeldTables):
         self._counts, self._values = counts, values
         self._run = facts_of(counts.sketch_id, self.privacy)
 
-    def update(self, item: object, value: float) -> None:
+    def update(self, item: object, value: float, *, user: object = None) -> None:
         """Take one step with an item and a value.
 
         Guarantee: a call that raises changes nothing.
@@ -132,18 +134,19 @@ class Sums(HeldTables):
         Args:
             item: str, bytes, int, datetime with a time zone, date or UUID.
             value: a number; below ``low`` or above ``high`` it counts as that bound.
+            user: the person of the event, any item; required if people are bounded.
 
         Raises:
             ItemError: not a valid item.
-            ArgumentTypeError: not a number.
-            ArgumentValueError: NaN.
+            ArgumentTypeError: not a number, or a person where none are bounded.
+            ArgumentValueError: NaN, or no person.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self.update_many([item], [value])
+        self.update_many([item], [value], user=None if user is None else [user])
 
-    def update_many(self, items: object, values: object) -> None:
+    def update_many(self, items: object, values: object, *, user: object = None) -> None:
         """Take one step for each of many items with their values, in order.
 
         Guarantee: the whole batch is checked before the first event is counted, in both tables or
@@ -152,24 +155,28 @@ class Sums(HeldTables):
         Args:
             items: Arrow data, a NumPy array or an iterable of items.
             values: one number per item: an array, Arrow data or an iterable; no NaN and no nulls.
+            user: the person of each event, one item per item; required if people are bounded.
 
         Raises:
             ItemError: an invalid item or a null; the message gives its position.
-            ArgumentTypeError: something that is not a number.
-            ArgumentValueError: NaN, a null, or another number of values than items.
+            ArgumentTypeError: something that is not a number, or people where none are bounded.
+            ArgumentValueError: NaN, a null, or another number of values or people than items.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        _native.update_sums(self._counts, self._values, items, self._weights(values))
+        _native.update_sums(self._counts, self._values, items, self._weights(values), user=user)
 
-    def update_rows(self, items: object, values: object, *, empty_rows: object) -> None:
+    def update_rows(
+        self, items: object, values: object, *, empty_rows: object, user: object = None
+    ) -> None:
         """Take one step for each of many rows, of which some have no event.
 
         Args:
             items: the items of the rows that have one.
             values: one number per item.
             empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
+            user: the person of each event, as for :meth:`update_many`.
 
         Raises:
             ItemError: as for :meth:`update_many`.
@@ -179,11 +186,12 @@ class Sums(HeldTables):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
+        weights = self._weights(values)
         _native.update_sums(
-            self._counts, self._values, items, self._weights(values), empty_rows=empty_rows
+            self._counts, self._values, items, weights, user=user, empty_rows=empty_rows
         )
 
-    def update_batch(self, items: object, values: object) -> None:
+    def update_batch(self, items: object, values: object, *, user: object = None) -> None:
         """Take one step with any number of events; for the batch schedule.
 
         Guarantee: the number of events is not published; nothing is applied when the call raises.
@@ -191,6 +199,7 @@ class Sums(HeldTables):
         Args:
             items: Arrow data, a NumPy array or an iterable of items; may be empty.
             values: one number per item.
+            user: the person of each event, as for :meth:`update_many`.
 
         Raises:
             ItemError: as for :meth:`update_many`.
@@ -200,9 +209,8 @@ class Sums(HeldTables):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        _native.update_sums(
-            self._counts, self._values, items, self._weights(values), in_one_step=True
-        )
+        weights = self._weights(values)
+        _native.update_sums(self._counts, self._values, items, weights, user=user, in_one_step=True)
 
     def _weights(self, values: object) -> npt.NDArray[np.uint64]:
         """Return the integers of values; signs in two's complement, as the core takes them."""

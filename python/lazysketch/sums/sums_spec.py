@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.privacy.sums_privacy import SumsPrivacy
 from lazysketch.specification.every_step import every_step_unless
@@ -57,6 +58,9 @@ class SumsOptions(_Required, total=False):
         mechanism: ``"tree"`` for the least noise over steps, ``"tree-log"``, ``"tree-deep"``,
             ``"haar"`` or ``"binary"``.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are: ``PersonBound(cells=10)`` for about 10 different items, the same events in
+            both tables. Every event needs its person: ``update_many(items, values, user=people)``.
         count_share: part of mu^2 for the table of events, above 0 and below 1; by default the one
             with the least predicted error of a sum, from 0.2 to 0.8.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
@@ -70,6 +74,7 @@ class SumsOptions(_Required, total=False):
     schedule: Schedule | None
     mechanism: MechanismName
     max_events_per_user: int
+    person_bound: PersonBound | None
     count_share: float | None
     hash_seed: int | None
 
@@ -136,6 +141,7 @@ def sums_spec(
     schedule: Schedule | None = None,
     mechanism: MechanismName = "tree",
     max_events_per_user: int = 1,
+    person_bound: PersonBound | None = None,
     count_share: float | None = None,
     hash_seed: int | None = None,
 ) -> SumsSpec:
@@ -154,6 +160,7 @@ def sums_spec(
         schedule: when the tables are published.
         mechanism: short name of the mechanism over steps.
         max_events_per_user: events protected together.
+        person_bound: what is counted of each person, or None to protect events.
         count_share: part of mu^2 for the table of events, or None.
         hash_seed: public seed, or None.
 
@@ -164,7 +171,7 @@ def sums_spec(
         ArgumentTypeError: a wrong type, or a horizon and a schedule.
         ArgumentValueError: a value outside its range.
 
-    Source: docs/theory.md, Theorem 25.
+    Source: docs/theory.md, Theorems 25 and 28.
 
     Example:
         >>> spec = sums_spec(low=-1, high=1, step=0.5, epsilon=1.0, delta=1e-6, horizon=512)
@@ -195,6 +202,7 @@ def sums_spec(
         relation=relation,
         mechanism=mechanism,
         max_events_per_user=max_events_per_user,
+        person_bound=person_bound,
         hash_seed=hash_seed,
     )
     values = replace(counts, max_weight=grid.steps)

@@ -8,7 +8,7 @@ use crate::logged_events::LoggedEvents;
 use crate::logged_people::LoggedPeople;
 use crate::maker_process::MakerProcess;
 use crate::release::target_of;
-use crate::weights::{counts_of, weights_of};
+use crate::weights::{TableWeights, counts_of, weights_of};
 use lazysketch_core::key::{MasterKey, SketchId};
 use lazysketch_core::parameters::{PersonBound, Shape};
 use lazysketch_core::people::People as CorePeople;
@@ -166,9 +166,10 @@ impl<'py> RowsOfPeople<'py> {
         let change = BoundedChange {
             people,
             tables: vec![(table.guarded, table.fingerprinter)],
+            bounded: 1,
             items: vec![items.get().items()],
             user: user.get().identities(),
-            weights,
+            weights: TableWeights::shared(weights, 1),
             empty: self.empty,
             place: self.place,
         };
@@ -214,10 +215,12 @@ pub(crate) enum Place {
 pub(crate) struct BoundedChange<'a> {
     pub(crate) people: &'a PeopleOfTables,
     pub(crate) tables: Vec<(&'a GuardedSketch, &'a Fingerprinter)>,
+    /// How many of the tables decide, the first ones; the others have their cells and their bounds.
+    pub(crate) bounded: usize,
     /// One batch per table.
     pub(crate) items: Vec<Items<'a>>,
     pub(crate) user: &'a [u128],
-    pub(crate) weights: Option<Vec<u64>>,
+    pub(crate) weights: TableWeights,
     pub(crate) empty: Vec<u64>,
     pub(crate) place: Place,
 }
@@ -236,7 +239,7 @@ pub(crate) fn make_all(py: Python<'_>, changes: &[BoundedChange<'_>]) -> PyResul
     let guarded: Vec<&GuardedSketch> = (places.iter())
         .map(|(change, _, table)| change.tables[*table].0)
         .collect();
-    let bounded: OnceLock<Vec<Vec<u64>>> = OnceLock::new();
+    let bounded: OnceLock<Vec<TableWeights>> = OnceLock::new();
     change_all_after(
         py,
         &guarded,
@@ -250,7 +253,7 @@ pub(crate) fn make_all(py: Python<'_>, changes: &[BoundedChange<'_>]) -> PyResul
         },
         |at, core| {
             let (change, number, table) = places[at];
-            let weights = bounded.get().map(|all| all[number].as_slice());
+            let weights = bounded.get().and_then(|all| all[number].at(table));
             change.count(table, core, weights)
         },
     )
@@ -258,13 +261,10 @@ pub(crate) fn make_all(py: Python<'_>, changes: &[BoundedChange<'_>]) -> PyResul
 
 /// Decide which events of all changes are counted, and return the weights; after an error no one has
 /// contributed anything.
-fn weights_of_counted(changes: &[BoundedChange<'_>]) -> Result<Vec<Vec<u64>>, Error> {
+fn weights_of_counted(changes: &[BoundedChange<'_>]) -> Result<Vec<TableWeights>, Error> {
     let mut weights = memory::room_for(changes.len())?;
     for change in changes {
-        weights.push(match &change.weights {
-            Some(weights) => memory::copied(weights)?,
-            None => memory::filled(1, change.events())?,
-        });
+        weights.push(change.weights.explicit(change.events())?);
     }
     let mut prepared = memory::room_for(changes.len())?;
     for change in changes {
@@ -280,7 +280,7 @@ fn weights_of_counted(changes: &[BoundedChange<'_>]) -> Result<Vec<Vec<u64>>, Er
         }
     }
     for ((mut people, batch), weights) in prepared.into_iter().zip(&mut weights) {
-        people.decide(batch, weights);
+        people.decide(batch, |event| weights.refuse(event));
     }
     Ok(weights)
 }
@@ -290,15 +290,15 @@ impl BoundedChange<'_> {
         self.items.first().map_or(0, Items::len)
     }
 
-    /// The items with what each table hashes them by.
+    /// The items with what each table that decides hashes them by.
     fn hashed(&self) -> Vec<(Items<'_>, &Fingerprinter)> {
-        (self.items.iter().zip(&self.tables))
+        (self.items.iter().zip(&self.tables).take(self.bounded))
             .map(|(&items, &(_, fingerprinter))| (items, fingerprinter))
             .collect()
     }
 
     fn prepare(&self, at: usize, core: &mut Core) -> Result<(), Error> {
-        let (items, weights) = (self.items[at], self.weights.as_deref());
+        let (items, weights) = (self.items[at], self.weights.at(at));
         if let Core::Heavy(sketch) = core {
             sketch.check_people(self.people.counted_events)?;
         }

@@ -7,7 +7,7 @@ use crate::logged_events::LoggedEvents;
 use crate::logged_people::LoggedPeople;
 use crate::private::PrivateSketch;
 use crate::saved_state::SavedState;
-use crate::weights::{counts_of, weights_of};
+use crate::weights::{TableWeights, counts_of, weights_of};
 use lazysketch_core::key::{MasterKey, SketchId};
 use lazysketch_core::memory;
 use lazysketch_core::parameters::{PersonBound, Shape, TableKind};
@@ -136,9 +136,10 @@ pub(crate) fn update_bounded<'py>(
         tables: (tables.iter().map(Bound::get))
             .map(|table| (&table.guarded, &table.fingerprinter))
             .collect(),
+        bounded: tables.len(),
         items: items.iter().map(|events| events.get().items()).collect(),
         user: user.get().identities(),
-        weights: weights_of(weights.as_ref())?,
+        weights: TableWeights::shared(weights_of(weights.as_ref())?, tables.len()),
         empty: empty.transpose()?.unwrap_or_default(),
         place: match (in_open_step, in_one_step) {
             (true, _) => Place::OpenStep,
@@ -186,9 +187,10 @@ pub(crate) fn add_bounded_to_batch_of_all<'py>(
         changes.push(BoundedChange {
             people: table.people()?,
             tables: vec![(table.guarded, table.fingerprinter)],
+            bounded: 1,
             items: vec![items[at].get().items()],
             user: user[at].get().identities(),
-            weights: weights_of(weights[at].as_ref())?,
+            weights: TableWeights::shared(weights_of(weights[at].as_ref())?, 1),
             empty: Vec::new(),
             place: Place::OpenStep,
         });

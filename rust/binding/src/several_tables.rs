@@ -14,7 +14,7 @@ use crate::items::{Steps, Weight};
 use crate::nesting_lock::NestingLock;
 use crate::owned_items::BorrowedItems;
 use crate::private::PrivateSketch;
-use crate::weights::{counts_of, weights_of};
+use crate::weights::{TableWeights, counts_of, weights_of};
 use lazysketch_core::item::Item;
 use lazysketch_core::table::items::{Items, StepRows};
 use pyo3::intern;
@@ -165,13 +165,11 @@ pub(crate) fn update_rows_of_each<'py>(
     require_one_per_table("weights", &tables, weights.len())?;
     require_one_per_table("empty_rows", &tables, empty_rows.len())?;
     let batches = batches_of(&tables, &items)?;
-    let weights = weights.iter().map(|one| weights_of(one.as_ref()));
-    let weights: Vec<Option<Vec<u64>>> = weights.collect::<PyResult<_>>()?;
+    let weights = TableWeights::of_each(&weights)?;
     let empty = empty_rows.iter().map(|rows| counts_of("empty_rows", rows));
     let empty: Vec<Vec<u64>> = empty.collect::<PyResult<_>>()?;
     let borrowed = borrowed_of(&batches)?;
-    let rows_at =
-        |at: usize| StepRows::new(borrowed[at].items(), weights[at].as_deref(), &empty[at]);
+    let rows_at = |at: usize| StepRows::new(borrowed[at].items(), weights.at(at), &empty[at]);
     let steps = |at: usize| borrowed[at].items().len() + empty[at].len();
     if let Some(other) = (1..tables.len()).find(|&at| steps(at) != steps(0)) {
         return Err(ArgumentValueError::new_err(format!(
@@ -188,23 +186,24 @@ pub(crate) fn update_rows_of_each<'py>(
     )
 }
 
-/// Count any number of events in one step, at every table.
+/// Count any number of events in one step, at every table those of its own.
 #[pyfunction]
-#[pyo3(signature = (tables, items, weights=None))]
+#[pyo3(signature = (tables, items, weights))]
 pub(crate) fn update_batch_of_all<'py>(
     py: Python<'py>,
     tables: Vec<Table<'py>>,
     items: Vec<Bound<'py, PyAny>>,
-    weights: Option<Bound<'py, PyAny>>,
+    weights: Vec<Option<Bound<'py, PyAny>>>,
 ) -> PyResult<()> {
+    require_one_per_table("weights", &tables, weights.len())?;
     let batches = batches_of(&tables, &items)?;
-    let weights = weights_of(weights.as_ref())?;
+    let weights = TableWeights::of_each(&weights)?;
     let borrowed = borrowed_of(&batches)?;
     change_all(
         py,
         &guarded(&tables),
-        |at, core| core.prepare_batch(borrowed[at].items(), weights.as_deref()),
-        |at, core| core.update_batch(borrowed[at].items(), weights.as_deref()),
+        |at, core| core.prepare_batch(borrowed[at].items(), weights.at(at)),
+        |at, core| core.update_batch(borrowed[at].items(), weights.at(at)),
     )
 }
 
@@ -219,14 +218,13 @@ pub(crate) fn add_to_batch_of_all<'py>(
 ) -> PyResult<()> {
     require_one_per_table("weights", &tables, weights.len())?;
     let batches = batches_of(&tables, &items)?;
-    let weights = weights.iter().map(|one| weights_of(one.as_ref()));
-    let weights: Vec<Option<Vec<u64>>> = weights.collect::<PyResult<_>>()?;
+    let weights = TableWeights::of_each(&weights)?;
     let borrowed = borrowed_of(&batches)?;
     change_all(
         py,
         &guarded(&tables),
-        |at, core| core.prepare_open_step(borrowed[at].items(), weights[at].as_deref()),
-        |at, core| core.add_to_batch(borrowed[at].items(), weights[at].as_deref()),
+        |at, core| core.prepare_open_step(borrowed[at].items(), weights.at(at)),
+        |at, core| core.add_to_batch(borrowed[at].items(), weights.at(at)),
     )
 }
 

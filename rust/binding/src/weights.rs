@@ -68,6 +68,81 @@ pub(crate) fn weights_of(weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<
         .transpose()
 }
 
+/// The weights of one batch at each of some tables: most often the same ones at all.
+pub(crate) struct TableWeights {
+    /// Different weights; None for weight 1.
+    lists: Vec<Option<Vec<u64>>>,
+    /// Which of them each table counts.
+    of_table: Vec<usize>,
+}
+
+impl TableWeights {
+    /// The same weights at all of so many tables.
+    pub(crate) fn shared(weights: Option<Vec<u64>>, tables: usize) -> Self {
+        Self {
+            lists: vec![weights],
+            of_table: vec![0; tables],
+        }
+    }
+
+    /// The weights of each table. An object that several tables have is read once: a second time an
+    /// iterator would have nothing left.
+    pub(crate) fn of_each(weights: &[Option<Bound<'_, PyAny>>]) -> PyResult<Self> {
+        let mut first: Vec<Option<&Bound<'_, PyAny>>> = Vec::new();
+        let (mut lists, mut of_table) = (Vec::new(), Vec::with_capacity(weights.len()));
+        for one in weights.iter().map(Option::as_ref) {
+            let is_same = |other: &Option<&Bound<'_, PyAny>>| match (other, one) {
+                (Some(other), Some(one)) => other.is(one),
+                (other, one) => other.is_none() && one.is_none(),
+            };
+            of_table.push(match first.iter().position(is_same) {
+                Some(known) => known,
+                None => {
+                    first.push(one);
+                    lists.push(weights_of(one)?);
+                    lists.len() - 1
+                }
+            });
+        }
+        Ok(Self { lists, of_table })
+    }
+
+    /// Those of a table; None for weight 1.
+    pub(crate) fn at(&self, table: usize) -> Option<&[u64]> {
+        self.lists[self.of_table[table]].as_deref()
+    }
+
+    /// The same with explicit weights, which can be set to 0.
+    pub(crate) fn explicit(&self, events: usize) -> lazysketch_core::Result<Self> {
+        let explicit = |list: &Option<Vec<u64>>| match list {
+            Some(weights) => memory::copied(weights).map(Some),
+            None => memory::filled(1, events).map(Some),
+        };
+        let lists = self.lists.iter().map(explicit);
+        Ok(Self {
+            lists: lists.collect::<lazysketch_core::Result<_>>()?,
+            of_table: self.of_table.clone(),
+        })
+    }
+
+    /// An event is an empty step at all tables.
+    pub(crate) fn refuse(&mut self, event: usize) {
+        for weights in self.lists.iter_mut().flatten() {
+            weights[event] = 0;
+        }
+    }
+}
+
+impl<const TABLES: usize> From<[Option<Vec<u64>>; TABLES]> for TableWeights {
+    /// The weights of each table.
+    fn from(lists: [Option<Vec<u64>>; TABLES]) -> Self {
+        Self {
+            lists: lists.into(),
+            of_table: (0..TABLES).collect(),
+        }
+    }
+}
+
 /// Return weights as an array of uint64, after which no code of theirs is called any more.
 #[pyfunction]
 pub(crate) fn plain_weights<'py>(

@@ -2,9 +2,13 @@
 
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
+use lazysketch_core::parameters::{
+    Calibration, NoiseSpec, PersonBound, Relation, Shape, TableKind,
+};
+use lazysketch_core::people::People;
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
+use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::{Items, StepRows};
 
 const MOST: i64 = 9;
@@ -13,6 +17,10 @@ const WIDTH: u32 = 4;
 const HORIZON: u64 = 1 << 18;
 
 fn plain(kind: TableKind, schedule: Schedule) -> PrivateSketch {
+    bounded(kind, schedule, None)
+}
+
+fn bounded(kind: TableKind, schedule: Schedule, bound: Option<PersonBound>) -> PrivateSketch {
     let shape = Shape {
         kind,
         depth: if kind == TableKind::Counters {
@@ -33,7 +41,7 @@ fn plain(kind: TableKind, schedule: Schedule) -> PrivateSketch {
         delta: 1e-6,
         max_weight: MOST.unsigned_abs(),
         max_events_per_user: 1,
-        person_bound: None,
+        person_bound: bound,
         max_changes: 1,
     };
     let identity = Identity::chosen(SketchId([2; 16]));
@@ -173,6 +181,72 @@ fn only_a_count_sketch_takes_signs() {
             .update_many(Items::Ready(&[4, 5]), Some(&bits(&[1, -1])))
             .is_err()
     );
+}
+
+/// All streams of three events of one person, of three items, with the largest weight of either sign: two of
+/// them differ by at most twice what the bound admits, in each cell, and some differ by that.
+#[test]
+fn a_person_with_signs_moves_no_more_than_the_bound() {
+    const SCHEDULE: Schedule = Schedule::Punctual { horizon: HORIZON };
+    for (cells, events) in [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3)] {
+        let bound = PersonBound {
+            cells,
+            events,
+            most_people: None,
+        };
+        let weights = [-MOST, MOST];
+        let kinds: Vec<(u64, i64)> = (0..3)
+            .flat_map(|item| weights.map(|weight| (item, weight)))
+            .collect();
+        let streams = kinds.iter().flat_map(|&one| {
+            let kinds = &kinds;
+            (kinds.iter()).flat_map(move |&two| kinds.iter().map(move |&last| [one, two, last]))
+        });
+        let tables: Vec<Vec<i64>> = streams.map(|stream| table_of(stream, bound)).collect();
+        let mut nothing = bounded(TableKind::CountSketch, SCHEDULE, Some(bound));
+        nothing.tick(3).unwrap();
+        let empty = released(&mut nothing);
+        let distance = |one: &[i64], other: &[i64]| -> i64 {
+            let pairs = one.iter().zip(other);
+            pairs.map(|(one, other)| (one - other).pow(2)).sum()
+        };
+        let held = (tables.iter())
+            .map(|table| distance(table, &empty))
+            .max()
+            .unwrap();
+        let pairs = tables
+            .iter()
+            .flat_map(|one| tables.iter().map(|other| distance(one, other)));
+        let most = i64::from(DEPTH * cells * events * events) * MOST * MOST;
+        assert!(held <= most, "{cells} {events}: {held}");
+        let worst = pairs.max().unwrap();
+        assert!(worst <= 4 * most, "{cells} {events}: {worst}");
+        if cells * events <= 3 {
+            assert_eq!((held, worst), (most, 4 * most), "{cells} {events}");
+        }
+    }
+
+    fn table_of(stream: [(u64, i64); 3], bound: PersonBound) -> Vec<i64> {
+        let sketch = bounded(TableKind::CountSketch, SCHEDULE, Some(bound));
+        let mut sketch = sketch.with_signed_weights().unwrap();
+        let (key, id) = (MasterKey::seeded(4), SketchId([2; 16]));
+        let mut people = People::new(&key, &id, &[(*sketch.shape(), bound)]).unwrap();
+        let items = stream.map(|(item, _)| item);
+        let mut weights = bits(&stream.map(|(_, weight)| weight));
+        let identities = people.identify(Items::Unsigned(&[7; 3])).unwrap();
+        let given = [(Items::Ready(&items), &Fingerprinter::new(5))];
+        people.bound(&identities, &given, &mut weights).unwrap();
+        assert!(
+            sketch
+                .update_many(Items::Ready(&items), Some(&weights))
+                .is_err()
+        );
+        sketch.set_bounded(true);
+        sketch
+            .update_many(Items::Ready(&items), Some(&weights))
+            .unwrap();
+        released(&mut sketch)
+    }
 }
 
 /// Workers would send counts without signs.

@@ -213,7 +213,7 @@ def test_the_horizon_ends_both_tables() -> None:
         ({"count_share": 1.0}, ArgumentValueError, "count_share: expected above 0 and below 1"),
         ({"horizon": None, "schedule": ls.RoundRobin(9)}, ArgumentValueError, "schedule: expected"),
         ({"schedule": ls.Punctual(9)}, ArgumentTypeError, "horizon: expected none"),
-        ({"person_bound": None}, ArgumentTypeError, "person_bound: "),
+        ({"person_bound": 3}, ArgumentTypeError, "person_bound: expected a PersonBound"),
     ],
 )
 def test_refused_options(options: dict[str, Any], error: type[Exception], text: str) -> None:

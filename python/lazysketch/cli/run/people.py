@@ -9,7 +9,7 @@ from lazysketch import HeavyHitters
 from lazysketch._native import People, PrivateSketch
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.sketches.held_table import HeldTable
+from lazysketch.sketches.held_table import HeldTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,9 @@ def check_people(
 
 def people_of(sketch: object) -> Refusing | None:
     """Return what each person has contributed to a sketch; None if people are not bounded."""
-    table = sketch._table if isinstance(sketch, HeavyHitters | HeldTable) else sketch
+    table = sketch._table if isinstance(sketch, HeavyHitters) else sketch
+    if isinstance(sketch, HeldTables):
+        table = sketch._tables[0]  # of several, the one that decides what counts
     return People.of_table(table) if isinstance(table, PrivateSketch) else None
 
 

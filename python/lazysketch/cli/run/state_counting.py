@@ -85,11 +85,6 @@ class Counting:
                 stored.update_many(items)
             else:
                 stored.update_rows(items, empty_rows=empty_rows)
-        elif isinstance(stored, StoredSums):  # whose weights are the values
-            if empty_rows is None:
-                stored.update_many(items, weights)
-            else:
-                stored.update_rows(items, weights, empty_rows=empty_rows)
         elif isinstance(stored, StoredDistribution):  # without weights
             if empty_rows is None:
                 stored.update_many(items, user=user)

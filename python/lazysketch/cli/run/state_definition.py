@@ -106,6 +106,7 @@ OF_SUMS: Final = {
     "width": "--width",
     "max_events_per_user": "--max-events-per-user",
     "hash_seed": "--hash-seed",
+    **_OF_PEOPLE,
 }
 OF_RANGES: Final = {
     **_OF_STATISTIC,

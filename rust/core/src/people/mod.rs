@@ -127,7 +127,7 @@ impl People {
         weights: &mut [u64],
     ) -> Result<()> {
         let batch = self.prepare(people, items, weights.len())?;
-        self.decide(batch, weights);
+        self.decide(batch, |event| weights[event] = 0);
         Ok(())
     }
 
@@ -176,8 +176,9 @@ impl People {
         ));
     }
 
-    /// Decides for each event of the batch that was prepared last whether it is counted.
-    pub fn decide(&mut self, batch: PreparedBatch, weights: &mut [u64]) {
+    /// Decides for each event of the batch that was prepared last whether it is counted; `refuse` is
+    /// called with the position of each that is not.
+    pub fn decide(&mut self, batch: PreparedBatch, mut refuse: impl FnMut(usize)) {
         let PreparedBatch {
             hashed, mut rows, ..
         } = batch;
@@ -187,7 +188,9 @@ impl People {
                 && (self.tables.iter().zip(&hashed))
                     .all(|(table, items)| table.find(person, items[event], &mut rows));
             if !is_counted {
-                weights[event] = planted!("refused-events-are-counted", weights[event], 0);
+                if !planted!("refused-events-are-counted") {
+                    refuse(event);
+                }
                 self.refused += 1;
                 continue;
             }

@@ -157,7 +157,8 @@ impl PrivateSketch {
 
     /// The same sketch, whose events have weights with a sign, in two's complement: from
     /// `-max_weight` to `max_weight`. A Count Sketch turns signs anyway, so its sensitivity is the
-    /// same (Theorem 25 of docs/theory.md); that of another kind would grow.
+    /// same, to events and to people (Theorems 25 and 28 of docs/theory.md); that of another kind
+    /// would grow.
     pub fn with_signed_weights(mut self) -> Result<Self> {
         if self.shape.kind != TableKind::CountSketch && !planted!("signed-weights-of-any-table") {
             return Err(Error::parameter(
@@ -165,9 +166,6 @@ impl PrivateSketch {
                 "a Count Sketch, whose sensitivity they do not change",
                 self.shape.kind.name(),
             ));
-        }
-        if self.spec.person_bound.is_some() {
-            return Err(Error::parameter("signed_weights", "no person_bound", "one"));
         }
         self.is_signed = true;
         Ok(self)
