@@ -13,6 +13,7 @@ _POSITIONS: Final = "lazysketch.sources.io.positions"
 _STATE: Final = "lazysketch.cli.run.state"
 _TESTS: Final = "tests/unit/sources/io/test_positions.py"
 _RUNS: Final = "tests/unit/cli/run/test_states.py"
+_WINDOWS: Final = "tests/unit/cli/run/test_states_of_windows.py"
 _DEFINED: Final = "tests/unit/cli/run/test_definitions_of_states.py"
 
 BUGS_OF_STATES: Final = (
@@ -150,6 +151,27 @@ BUGS_OF_STATES: Final = (
         patch=edited(
             "lazysketch.cli.run.controller:count",
             ("else horizon - done_before", "else horizon + 0 * done_before"),
+        ),
+    ),
+    PlantedBug(
+        name="rows-without-items-have-no-position",
+        subject="durable state",
+        claim="Windows of a range drop rows without an item: the next run counts others again.",
+        caught_by=f"{_WINDOWS}::test_windows_of_a_range_end_with_the_stream[top]",
+        patch=edited(
+            "lazysketch.sources.feed:_feed",
+            ("if update_rows is not None and batch.empty_rows:", "if False:"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-end-with-their-run",
+        subject="durable state",
+        claim="A run ends the open window of a state, which the next one counts into.",
+        caught_by=f"{_WINDOWS}::test_a_run_goes_on_where_the_last_one_stopped[top]",
+        patch=edited(
+            "lazysketch.cli.run.windowed:Windowed._end",
+            ("goes_on = self._holds_back and self._is_kept", "goes_on = False"),
+            ("if self._holds_back and not self._is_kept:", "if False:"),
         ),
     ),
     PlantedBug(

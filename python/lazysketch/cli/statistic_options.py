@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from lazysketch.cli.options import Command
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.sources import Source
+    from lazysketch.specification.distinct_spec import BitmapOptions
+    from lazysketch.specification.distribution_spec import BinnedOptions
     from lazysketch.specification.schedules import Schedule
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.windows.statistic_windows import CutOptions
@@ -115,19 +117,23 @@ class DistinctSettings(StatisticSettings):
         """Return a fresh count."""
         return DistinctCount.from_spec(self.spec)
 
+    @property
+    def options(self) -> BitmapOptions:
+        """The arguments of windows."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "bits": self.bits,
+            "levels": self.levels,
+            "hash_seed": self.hash_seed,
+        }
+
     def windows(self, **cut: Unpack[CutOptions]) -> DistinctWindows:
         """Return fresh windows."""
         from lazysketch import DistinctWindows  # late: few runs count in windows
 
-        return DistinctWindows(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
-            bits=self.bits,
-            levels=self.levels,
-            hash_seed=self.hash_seed,
-            **cut,
-        )
+        return DistinctWindows(**cut, **self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,18 +219,22 @@ class DistributionSettings(StatisticSettings):
         """Return a fresh distribution."""
         return Distribution.from_spec(self.spec)
 
+    @property
+    def options(self) -> BinnedOptions:
+        """The arguments of windows."""
+        return {
+            "bins": self.public_bins,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "max_events_per_user": self.max_events_per_user,
+        }
+
     def windows(self, **cut: Unpack[CutOptions]) -> DistributionWindows:
         """Return fresh windows."""
         from lazysketch import DistributionWindows  # late: few runs count in windows
 
-        return DistributionWindows(
-            bins=self.public_bins,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
-            max_events_per_user=self.max_events_per_user,
-            **cut,
-        )
+        return DistributionWindows(**cut, **self.options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,7 @@ class _TakesPeople(Protocol):
 class _TakesTimes(Protocol):
     """Counts of time windows, which need the time of each item."""
 
-    def update_many(
-        self, items: object, weights: object, *, times: object, user: object = None
-    ) -> None: ...
+    def update_many(self, items: object, weights: object, **given: object) -> None: ...
 
 
 def feed(sketch: TakesItems, batches: Iterable[RowBatch]) -> None:
@@ -93,11 +91,14 @@ def _feed(sketch: TakesItems, batches: Iterator[RowBatch]) -> None:
     takes_times = getattr(sketch, "takes_times", False)
     for batch in batches:
         if takes_times:  # windows of time ignore rows without an item
-            timed, times = cast("_TakesTimes", sketch), batch.item_times
-            if batch.users is None:
-                timed.update_many(batch.items, batch.weights, times=times)
+            timed = cast("_TakesTimes", sketch)
+            given: dict[str, object] = {"times": batch.item_times}
+            if batch.users is not None:
+                given["user"] = batch.users
+            if update_rows is not None and batch.empty_rows:  # but a state knows how many
+                update_rows(batch.items, batch.weights, empty_rows=batch.empty_rows, **given)
             else:
-                timed.update_many(batch.items, batch.weights, times=times, user=batch.users)
+                timed.update_many(batch.items, batch.weights, **given)
             continue
         if batch.users is not None and tick is not None:
             people = cast("_TakesPeople", sketch)

@@ -154,7 +154,6 @@ def test_a_saved_release_adds_up_the_windows(
     ("options", "message"),
     [
         (["--ledger", "l", "--population", "p"], "--ledger: expected no --window with --user"),
-        (["--state", "kept"], "--window: expected no --state, got one"),
         (["--plot", "p.svg"], "--plot: expected a page (.html) with --window, got p.svg"),
         (["--max-events-per-user", "2"], "--max-events-per-user: expected none with --user"),
         (["--user", "page"], "--user: expected another field than the one that is counted"),

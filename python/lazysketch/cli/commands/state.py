@@ -13,12 +13,16 @@ from lazysketch.cli.run.state import OBJECT, State
 from lazysketch.cli.run.state_definition import IN_WORDS, LISTED
 from lazysketch.cli.run.state_keys import key_of, new_key, opened
 from lazysketch.cli.view.output import Report, tell, write
+from lazysketch.cli.view.window_words import length_in_words
 from lazysketch.errors import ArgumentValueError
 from lazysketch.sources.io.positions import FilePosition
 from lazysketch.sources.topic_positions import TopicPosition, partition_shown
 from lazysketch.store.opening import is_store
+from lazysketch.store.stored_windows import WindowsOfStore
 
 if TYPE_CHECKING:
+    from lazysketch.cli.run.state_counting import Kept
+    from lazysketch.cli.run.state_definition import Definition
     from lazysketch.cli.view.output import Row
     from lazysketch.store import Store
 
@@ -93,6 +97,18 @@ def _size(folder: str) -> int:
     return sum(file.stat().st_size for file in Path(folder).iterdir())
 
 
+def _how_far(stored: Kept, definition: Definition) -> tuple[str, Row]:
+    """Return how far the stream has come, in words and as facts."""
+    if isinstance(stored, WindowsOfStore):
+        assert definition.length is not None, "it has windows"  # noqa: S101
+        number, length = len(stored.windows), length_in_words(definition.length)
+        known = f"{number:,} windows" if number != 1 else "1 window"
+        facts: Row = {"windows": number, "steps": stored.step, "finished": stored.finished}
+        return f"{known} of {length} kept", facts
+    release = stored.release()
+    return f"{release.step:,} steps", {"steps": release.step, "finished": release.finished}
+
+
 def _shown(kept: State) -> Report:
     rows: list[Row] = []
     for source in kept.store.sources:
@@ -108,13 +124,12 @@ def _shown(kept: State) -> Report:
     summary: dict[str, object] = {"state": kept.folder, "bytes": size}
     lines = [f"{kept.folder}: {size:,} bytes on the disk"]
     if stored is not None and definition is not None:
-        release, spent = stored.release(), kept.store.spent
-        what = IN_WORDS[definition.counted]
-        end = "ended by --finish" if release.finished else "goes on"
-        lines += [f"{release.step:,} steps, {what}; the stream {end}", str(spent)]
+        spent, what = kept.store.spent, IN_WORDS[definition.counted]
+        how_far, reached = _how_far(stored, definition)
+        end = "ended by --finish" if reached["finished"] else "goes on"
+        lines += [f"{how_far}, {what}; the stream {end}", str(spent)]
         summary |= {
-            "steps": release.step,
-            "finished": release.finished,
+            **reached,
             "listed": definition.counted == LISTED,
             "counted": definition.counted,
             "options": dict(definition.options),

@@ -243,10 +243,12 @@ def top(
     from lazysketch.cli.run.sliding import sliding_target
     from lazysketch.cli.run.starting import discovered_target, listed_target, open_inputs
     from lazysketch.cli.run.state import State
+    from lazysketch.cli.run.state_keys import goes_on
 
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, windows=windows, result=result)
-    windows.check_complete()
+    if not goes_on(kept):  # the first run of a state has said how the stream is cut
+        windows.check_complete()
     alerts.check(in_spans=windows.span is not None)
     in_windows = windows.length is not None
     check_people(sketch, state=kept.state, windows=in_windows, ledger=charged.ledger)
@@ -258,7 +260,10 @@ def top(
         if state is not None:
             state.check_listed(listed=listed, option="--domain")
             reading, discovery = state.defined(reading, context), state.defined(discovery, context)
-            sketch = state.defined(sketch, context)
+            sketch, windows = state.defined(sketch, context), state.defined(windows, context)
+            windows.check_kept(result)
+            check_people(sketch, windows=windows.length is not None, ledger=charged.ledger)
+        in_windows = windows.length is not None
         source = open_inputs(reading, files, times=windows.by_time, user=sketch.user, state=state)
         items = None
         if domain is not None:
@@ -271,10 +276,12 @@ def top(
         sketch = sketch.published_for(source, reading, shown_early, ends=ends)
         target: Target | None = windows.target(
             sketch,
+            source,
+            reading,
             discovery=discovery,
             domain=items,
-            max_weight=source.max_weight,
             most=rows_shown,
+            state=state,
         )
         target = target or sliding_target(
             windows,
@@ -364,6 +371,6 @@ def _check_kept(
     """Raise for options that a state cannot keep."""
     if kept.state is None:
         return
-    for option, given in (("--window", windows.length), ("--plot", result.plot)):
+    for option, given in (("--span", windows.span), ("--plot", result.plot)):
         if given is not None:
             raise click.UsageError(f"{option}: expected no --state, got one", context)

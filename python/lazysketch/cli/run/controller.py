@@ -25,7 +25,7 @@ from lazysketch.cli.run.signals import end_as_ctrl_c
 from lazysketch.cli.run.state_commits import Commits
 from lazysketch.cli.run.statistic import OfNoItems
 from lazysketch.cli.run.until_failure import UntilFailure
-from lazysketch.cli.run.windows import WindowedItems
+from lazysketch.cli.run.windowed import Windowed
 from lazysketch.cli.view import plot
 from lazysketch.cli.view.json_stream import JsonStream
 from lazysketch.cli.view.output import tell
@@ -79,8 +79,9 @@ def count(
     batches = UntilFailure(source, horizon=None if horizon is None else horizon - done_before)
     try:
         if state is not None:
-            check_replaced(result, target.release())
-        if state is not None and target.release().finished:
+            in_windows = isinstance(target, Windowed)
+            check_replaced(result, target.table_ids, in_windows=in_windows)
+        if state is not None and target.is_finished:
             charging.find(state)
             batches.end()
             tell(f"{state.folder}: the stream was ended by --finish; nothing is read")
@@ -109,6 +110,7 @@ def count(
     finally:
         run.finish()  # ends what a lack of memory cut short
         ended = state is None or _is_finished(target)
+        unseen = target.waits_for_end and not ended
         refused = _refusals(target.people)  # closing forgets the people
         target.close()
     status = run.finishing.tell()
@@ -122,6 +124,8 @@ def count(
         tell(advice)
     if state is not None and not batches.ended:
         state.tell_inputs()
+    if state is not None and unseen and done.failure is None:
+        tell(f"{state.folder}: nothing is published before the end of the stream, with --finish")
     if done.failure is not None and not (status and isinstance(done.failure, StoreError)):
         raise done.failure
     if status:
@@ -134,7 +138,7 @@ def count(
 def _is_finished(target: Target) -> bool:
     """Return whether a stream that is kept has ended; False if its state has failed."""
     try:
-        return target.release().finished
+        return target.is_finished
     except LazySketchError:
         return False
 
@@ -195,8 +199,9 @@ class _Run:
         state: State | None = None,
     ) -> None:
         self._commits = None if state is None else Commits(state.store, end=batches.stop)
+        self._goes_on = state is not None and not state.finishes
         self._of = "" if state is None else f"{state.folder}, last from "
-        in_windows = isinstance(target, WindowedItems)
+        in_windows = isinstance(target, Windowed)
         self.done = _Reading()
         self._history = History(target) if result.plot is not None and not in_windows else None
         self._batches = batches
@@ -258,8 +263,14 @@ class _Run:
 
     def _save(self) -> None:
         self._signals.finishing()
-        nothing_public = self._holds_back and self._target.waits_for_end
-        self.finishing.save(hidden=self._hidden, publishes=not nothing_public)
+        self.finishing.save(hidden=self._hidden, publishes=not self._nothing_is_public)
+
+    @property
+    def _nothing_is_public(self) -> bool:
+        """True if the table waits for an end of the stream that does not come in this run."""
+        waits = self._target.waits_for_end
+        goes_on = waits and self._goes_on and not _is_finished(self._target)
+        return waits and (self._holds_back or goes_on)
 
     def _hidden(self, moment: Moment | None) -> bool:
         """Hide a strict reading that failed, because the step where it ends depends on a row."""

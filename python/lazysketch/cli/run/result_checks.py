@@ -11,7 +11,6 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 
 if TYPE_CHECKING:
     from lazysketch.cli.settings import ResultSettings
-    from lazysketch.releases.any_release import AnyRelease
 
 __all__ = ["check_interval", "check_overwrite", "check_replaced", "check_result"]
 
@@ -62,21 +61,23 @@ def check_result(result: ResultSettings, *, ends_early: bool = True, goes_on: bo
         files.check_plot_target(result.plot, option=PLOT)
 
 
-def check_replaced(result: ResultSettings, release: AnyRelease) -> None:
-    """Raise unless the release that would be replaced is one of the same sketch.
+def check_replaced(result: ResultSettings, tables: frozenset[bytes], *, in_windows: bool) -> None:
+    """Raise unless the release that would be replaced is one of the same state.
 
     Args:
         result: Where the result goes.
-        release: A release of the state.
+        tables: The ids of the tables that the state has published.
+        in_windows: Whether they are windows, of which a later release has some more and lacks the
+            oldest ones.
 
     Raises:
-        SourceError: A release of another sketch, without ``--overwrite``.
+        SourceError: A release of other tables, without ``--overwrite``.
     """
     path = result.save_release
     if path is None or not files.check_release_target(path, option=SAVE):
         return
-    same = {part.sketch_id for part in files.load(path).parts}
-    if same != {part.sketch_id for part in release.parts}:
+    there = {part.sketch_id for part in files.load(path).parts}
+    if there.isdisjoint(tables) if in_windows else there != tables:
         check_overwrite(path, overwrite=result.overwrite)
 
 

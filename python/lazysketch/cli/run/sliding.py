@@ -86,6 +86,16 @@ class SlidingItems:
         """The number of published items."""
         return len(self.windows.candidates)
 
+    @property
+    def is_finished(self) -> bool:
+        """True after the last slice was published."""
+        return self.windows.finished
+
+    @property
+    def table_ids(self) -> frozenset[bytes]:
+        """The ids of the blocks of the last span."""
+        return frozenset(part.sketch_id for part in self.release().parts)
+
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count events, of people where the windows bound them."""
         self.windows.update_many(items, weights, user=user)

@@ -118,7 +118,10 @@ def statistic_target(
     if windows is not None and windows.length is not None:
         from lazysketch.cli.run.windowed_statistic import windowed_statistic  # late: few runs
 
-        return windowed_statistic(settings, windows, Answers() if shown is None else shown)
+        seen = Answers() if shown is None else shown
+        return windowed_statistic(
+            settings, windows, seen, source=source, reading=reading, state=state
+        )
     if state is None:
         return Statistic(settings.create(), shown)
     from lazysketch.cli.run.state_counting import Counting  # late: few runs have a state

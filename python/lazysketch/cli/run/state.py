@@ -10,35 +10,26 @@ from __future__ import annotations
 import dataclasses
 import secrets
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from click.core import ParameterSource
 
 from lazysketch.arguments import shown
 from lazysketch.cli.run.state_definition import (
     DISCOVERED,
-    DISTINCT,
     IN_WORDS,
     LISTED,
-    OF_DISCOVERY,
     OF_INPUT,
-    OF_SKETCH,
+    OF_WINDOWS,
+    ONLY_WITH_WINDOWS,
     OPEN,
     OPTIONS_OF,
-    RANGES,
-    SUMS,
-    VALUES,
     Definition,
+    plain_option,
+    restored_option,
 )
-from lazysketch.cli.settings import DiscoverySettings, SketchSettings
-from lazysketch.cli.statistic_options import (
-    DistinctSettings,
-    DistributionSettings,
-    RangesSettings,
-)
-from lazysketch.cli.sums_options import SumsSettings
+from lazysketch.cli.run.state_objects import NOTE, OBJECT, ObjectsOfState
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import (
     ArgumentTypeError,
@@ -50,23 +41,27 @@ from lazysketch.errors import (
 from lazysketch.sources.io.positions import Positions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
     import click
     from typing_extensions import Self
 
-    from lazysketch.cli.run.state_counting import Kept, StoredStatistic
-    from lazysketch.cli.settings import InputSettings, StateSettings
-    from lazysketch.specification.table_spec import TableSpec
+    from lazysketch.cli.run.windows import WindowSettings
+    from lazysketch.cli.settings import (
+        DiscoverySettings,
+        InputSettings,
+        SketchSettings,
+        StateSettings,
+    )
+    from lazysketch.cli.statistic_options import (
+        DistinctSettings,
+        DistributionSettings,
+        RangesSettings,
+    )
+    from lazysketch.cli.sums_options import SumsSettings
     from lazysketch.store import Store
-    from lazysketch.store.stored_objects import StoredHitters, StoredSketch
-    from lazysketch.sums.sums_spec import SumsSpec
 
-__all__ = ["State"]
-
-OBJECT: Final = "items"
-_NOTE: Final = "command line"
+__all__ = ["OBJECT", "State"]
 
 Settings = TypeVar(
     "Settings",
@@ -77,20 +72,11 @@ Settings = TypeVar(
     "DistributionSettings",
     "RangesSettings",
     "SumsSettings",
+    "WindowSettings",
 )
-StatisticSettings: TypeAlias = (
-    "DistinctSettings | DistributionSettings | RangesSettings | SumsSettings"
-)
-# The settings of each statistic.
-_STATISTICS: Final[Mapping[str, type[StatisticSettings]]] = {
-    DISTINCT: DistinctSettings,
-    VALUES: DistributionSettings,
-    RANGES: RangesSettings,
-    SUMS: SumsSettings,
-}
 
 
-class State:
+class State(ObjectsOfState):
     """An open state; closed when the block ends.
 
     Args:
@@ -112,7 +98,7 @@ class State:
         self.store = store
         self.finishes = finishes
         self.rereads = reread
-        note = store.note(_NOTE)
+        note = store.note(NOTE)
         self.definition = Definition.from_text(note) if note else None
         if self.definition is None and store.names:
             store.close()
@@ -204,11 +190,14 @@ class State:
         known = self.definition.options
         fields = {field.name for field in dataclasses.fields(settings)}
         changed: dict[str, Any] = {}
-        for name, option in {**OPTIONS_OF[self.definition.counted], **OF_INPUT}.items():
+        options = {**OPTIONS_OF[self.definition.counted], **OF_INPUT, **OF_WINDOWS}
+        for name, option in options.items():
             if name not in fields or name not in known:
                 continue
             given = context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
-            value = getattr(settings, name)
+            value = plain_option(getattr(settings, name))
+            if name in ONLY_WITH_WINDOWS and self.definition.length is None:
+                continue
             is_open = known[name] == OPEN[name] if name in OPEN else False
             is_open |= name == "field" and not self.definition.knows_field
             if given and value != known[name] and not is_open:
@@ -217,7 +206,7 @@ class State:
                     f"{self.folder}, got {_value(value)}; leave the option out, or use another "
                     "directory"
                 )
-            changed[name] = value if given else known[name]
+            changed[name] = restored_option(value if given else known[name], name)
         if "chosen" in fields:
             changed["chosen"] = self.definition.chosen
         return dataclasses.replace(settings, **changed)
@@ -237,7 +226,7 @@ class State:
                 return
             if not self.definition.knows_field:
                 self.definition = self.definition.with_field(field)
-                self.store.keep_note(_NOTE, self.definition.to_text())
+                self.store.keep_note(NOTE, self.definition.to_text())
             known = self.definition.options["field"]
         if field != known:
             wanted, got = (_value(f) if f else "whole lines" for f in (known, field))
@@ -245,125 +234,6 @@ class State:
                 f"{name}: expected to count {wanted}, as everything in {self.folder}, got {got}; "
                 "name --by and --format, or use another directory"
             )
-
-    def sketch(
-        self, settings: SketchSettings, reading: InputSettings, *, max_weight: int
-    ) -> StoredSketch:
-        """Return the sketch of a list, new or as it was left."""
-        spec = settings.spec(max_weight=max_weight)
-        self._define(spec, LISTED, _pinned(settings, spec), reading)
-        return self._made(lambda: self.store.sketch(OBJECT, spec))
-
-    def hitters(
-        self,
-        settings: SketchSettings,
-        discovery: DiscoverySettings,
-        reading: InputSettings,
-        *,
-        max_weight: int,
-    ) -> StoredHitters:
-        """Return the sketch with discovery, new or as it was left."""
-        spec = settings.hitters_spec(discovery, max_weight=max_weight)
-        found = spec.discovery
-        epoch = discovery.discovery_epoch if found is None else found.epoch
-        discovery = dataclasses.replace(discovery, discovery_epoch=epoch)
-        options = _pinned(settings, spec.table) | _values(discovery, OF_DISCOVERY)
-        self._define(spec.table, DISCOVERED, options, reading)
-        return self._made(lambda: self.store.heavy_hitters(OBJECT, spec))
-
-    def statistic(
-        self,
-        settings: StatisticSettings,
-        reading: InputSettings,
-    ) -> StoredStatistic:
-        """Return the statistic, new or as it was left."""
-        counted = next(name for name, kind in _STATISTICS.items() if isinstance(settings, kind))
-        self._define(settings.spec, counted, _values(settings, OPTIONS_OF[counted]), reading)
-        return self._statistic(settings)
-
-    def _statistic(self, settings: StatisticSettings) -> StoredStatistic:
-        if isinstance(settings, SumsSettings):
-            sums = settings.spec
-            return self._made(lambda: self.store.sums(OBJECT, sums))
-        spec = settings.spec
-        if isinstance(settings, DistinctSettings):
-            return self._made(lambda: self.store.distinct(OBJECT, spec))
-        if isinstance(settings, DistributionSettings):
-            return self._made(lambda: self.store.distribution(OBJECT, spec))
-        return self._made(lambda: self.store.ranges(OBJECT, spec))
-
-    def kept(self) -> Kept | None:
-        """Return the object as it was left; None in the first run."""
-        if self.definition is None or OBJECT not in self.store.names:
-            return None
-        known: dict[str, Any] = dict(self.definition.options)
-        counted = self.definition.counted
-        if counted in _STATISTICS:
-            options = {name: known[name] for name in OPTIONS_OF[counted]}
-            chosen = self.definition.chosen
-            return self._statistic(_STATISTICS[counted](**options, chosen=chosen))
-        settings = SketchSettings(
-            **{name: known[name] for name in OF_SKETCH}, chosen=self.definition.chosen
-        )
-        most = known["max_weight"] or 1
-        if self.definition.counted == LISTED:
-            sketch = settings.spec(max_weight=most)
-            return self._made(lambda: self.store.sketch(OBJECT, sketch))
-        discovery = DiscoverySettings(**{name: known[name] for name in OF_DISCOVERY})
-        hitters = settings.hitters_spec(discovery, max_weight=most)
-        return self._made(lambda: self.store.heavy_hitters(OBJECT, hitters))
-
-    def _define(
-        self,
-        table: TableSpec | SumsSpec,
-        counted: str,
-        options: dict[str, object],
-        reading: InputSettings,
-    ) -> None:
-        """Keep what the first run defines, before the object is made."""
-        if self.definition is not None:
-            return
-        self.definition = Definition(
-            counted=counted,
-            options=options | _values(reading, OF_INPUT),
-            schedule=table.schedule.specification,
-            secret=self._secret,
-        )
-        self.store.keep_note(_NOTE, self.definition.to_text())
-
-    def _made(self, make: Callable[[], Made]) -> Made:
-        try:
-            stored = make()
-        except ArgumentValueError as error:
-            if not str(error).startswith("spec: "):
-                raise
-            raise StoreError(
-                f"--state: expected the parameters of {self.folder}, got others, as another "
-                "version of lazysketch chose them"
-            ) from None
-        self.store.commit()
-        spent = self.store.spent
-        if len(spent.parts) > 1:
-            tell(
-                f"{self.folder}: {len(spent.parts)} eras, which spend {spent} together; "
-                "the table is that of the last one"
-            )
-        return stored
-
-
-Made = TypeVar("Made", "StoredSketch", "StoredHitters", "StoredStatistic")
-
-
-def _pinned(settings: SketchSettings, table: TableSpec) -> dict[str, object]:
-    """Return the options of a sketch, with what was chosen for the first run."""
-    pinned = dataclasses.replace(settings, width=table.width)
-    if (bound := table.person_bound) is not None:
-        pinned = dataclasses.replace(pinned, cells=bound.cells, per_cell=bound.events)
-    return _values(pinned, OF_SKETCH)
-
-
-def _values(settings: object, options: Mapping[str, str]) -> dict[str, object]:
-    return {name: getattr(settings, name) for name in options}
 
 
 def _value(value: object) -> str:

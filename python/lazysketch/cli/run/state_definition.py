@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch.errors import StoreError
@@ -25,12 +26,16 @@ __all__ = [
     "OF_DISCOVERY",
     "OF_INPUT",
     "OF_SKETCH",
+    "OF_WINDOWS",
+    "ONLY_WITH_WINDOWS",
     "OPEN",
     "OPTIONS_OF",
     "RANGES",
     "SUMS",
     "VALUES",
     "Definition",
+    "plain_option",
+    "restored_option",
 ]
 
 _VERSION: Final = 2
@@ -55,6 +60,14 @@ _OF_PEOPLE_ANYWHERE: Final = {
 }
 # How rows are read, by parameter; states of earlier versions know none of them.
 _OF_ROWS: Final = {"regex": "--regex", "trusted_hops": "--trusted-hops", "value": "--value"}
+# How the stream is cut, by parameter; states of earlier versions have no windows.
+OF_WINDOWS: Final = {
+    "length": "--window",
+    "span": "--span",
+    "keep": "--keep",
+    "begin": "--from",
+    "end": "--to",
+}
 # Options that define what is counted, by parameter.
 OF_SKETCH: Final = {
     "epsilon": "--epsilon",
@@ -143,8 +156,12 @@ OF_INPUT: Final = {
     "weight": "--weight",
     "max_weight": "--max-weight",
     "items_type": "--items-type",
+    "time": "--time",
+    "time_unit": "--time-unit",
     **_OF_ROWS,
 }
+# Options that mean nothing without windows.
+ONLY_WITH_WINDOWS: Final = frozenset({"keep", "time", "time_unit"})
 # Values with which the first run left a choice to each file, so that a later run may name it.
 OPEN: Final[Mapping[str, object]] = {"format": "auto", "delimiter": None}
 
@@ -187,7 +204,7 @@ class Definition:
                 fields["counted"] = LISTED if fields.pop("listed") else DISCOVERED
             fields["schedule"] = tuple(fields["schedule"])
             fields["options"] = {
-                **dict.fromkeys(_OF_PEOPLE | _OF_PEOPLE_ANYWHERE | _OF_ROWS),
+                **dict.fromkeys(_OF_PEOPLE | _OF_PEOPLE_ANYWHERE | _OF_ROWS | OF_WINDOWS),
                 **fields["options"],
             }
             if fields["counted"] not in OPTIONS_OF:
@@ -197,6 +214,11 @@ class Definition:
             raise StoreError(
                 "--state: expected a state of this version of the command, got another"
             ) from None
+
+    @property
+    def length(self) -> timedelta | int | None:
+        """The length of a window, in time or in steps; None for no windows."""
+        return cast("timedelta | int | None", restored_option(self.options["length"], "length"))
 
     @property
     def knows_field(self) -> bool:
@@ -221,3 +243,27 @@ class Definition:
         if name == "punctual":  # its specification does not tell a horizon from none
             return Punctual(horizon=cast("int | None", self.options["horizon"]))
         return _SCHEDULES[str(name)](*arguments)
+
+
+def plain_option(value: object) -> object:
+    """Return the value of an option as one of JSON.
+
+    Args:
+        value: The value; a time becomes a text, such as ``"90s"``.
+    """
+    if not isinstance(value, timedelta):
+        return value
+    seconds, micro = divmod(value // timedelta(microseconds=1), 1_000_000)
+    return f"{seconds}.{micro:06}".rstrip("0").rstrip(".") + "s"
+
+
+def restored_option(plain: object, name: str) -> object:
+    """Return the value that :func:`plain_option` described.
+
+    Args:
+        plain: Its result.
+        name: The parameter of the option.
+    """
+    if name not in ("length", "span") or not isinstance(plain, str):
+        return plain
+    return timedelta(microseconds=round(float(plain.removesuffix("s")) * 1e6))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lazysketch.cli.run.people import people_of
+from lazysketch.cli.run.targets import WholeStream
 from lazysketch.cli.view.guarantees import guarantees
 from lazysketch.cli.view.report import CONFIDENCE, Moment, report
 from lazysketch.specification.schedules import Single
@@ -74,7 +75,7 @@ class OfNoItems:
     """A target whose rows are not those of items."""
 
 
-class Statistic(OfNoItems):
+class Statistic(WholeStream, OfNoItems):
     """A statistic of a stream.
 
     Args:

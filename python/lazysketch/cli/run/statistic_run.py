@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
-import click
-
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.result_checks import check_result
@@ -14,6 +12,7 @@ from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import open_inputs, statistic_target
 from lazysketch.cli.run.state import State
 from lazysketch.cli.run.state_definition import DISTINCT
+from lazysketch.cli.run.state_keys import goes_on
 from lazysketch.cli.statistic_options import (
     DistinctSettings,
     DistributionSettings,
@@ -24,6 +23,8 @@ from lazysketch.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import click
 
     from lazysketch.cli.run.statistic import Shown
     from lazysketch.cli.run.windows import WindowSettings
@@ -76,25 +77,25 @@ def run_of_statistic(
         LazySketchError: As of :func:`~lazysketch.cli.run.controller.count`.
     """
     if windows is not None:
-        windows.check_complete()
-    in_windows = windows is not None and windows.length is not None
-    by_time = windows is not None and windows.by_time
-    if in_windows and kept.state is not None:
-        raise click.UsageError("--window: expected no --state, got one", context)
-    if in_windows:
-        _check_windows(counting, counted, charged)
-    check_result(result, ends_early=not (in_windows and by_time), goes_on=kept.state is not None)
+        if not goes_on(kept):  # the first run of a state has said how the stream is cut
+            windows.check_complete()
+        _check_windows(windows, counting, counted, charged)
+    ends_early = windows is None or not windows.by_time
+    check_result(result, ends_early=ends_early, goes_on=kept.state is not None)
     charging = Charging(charged)
     charging.check()
     with State.open(kept) or nullcontext() as state:
         if state is not None:
             state.check_counted(counted)
             reading, counting = state.defined(reading, context), state.defined(counting, context)
+            if windows is not None:
+                windows = state.defined(windows, context)
+                windows.check_kept(result)
+                _check_windows(windows, counting, counted, charged)
         if check is not None:
             check(counting)
-        source = open_inputs(
-            reading, files, times=in_windows and by_time, user=counting.user, state=state
-        )
+        by_time = windows is not None and windows.by_time
+        source = open_inputs(reading, files, times=by_time, user=counting.user, state=state)
         if windows is not None:
             windows.check_range(stored=source.part_read is not None)
         ends = state is None or state.finishes
@@ -118,8 +119,12 @@ def run_of_statistic(
         )
 
 
-def _check_windows(counting: _Settings, counted: str, charged: LedgerSettings) -> None:
+def _check_windows(
+    windows: WindowSettings, counting: _Settings, counted: str, charged: LedgerSettings
+) -> None:
     """Raise ArgumentTypeError for what has no guarantee in windows."""
+    if windows.length is None:
+        return
     if counting.user is not None:
         raise ArgumentTypeError(
             "--user: expected no --window, since windows of a statistic bound no people, got one"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from lazysketch.cli.run.people import people_of
 from lazysketch.cli.view.discovery_messages import final_outcome, outlook, truncated_items
@@ -55,6 +55,14 @@ class Target(Protocol):
     @property
     def spends(self) -> Composable:
         """The guarantee of everything that is published."""
+
+    @property
+    def is_finished(self) -> bool:
+        """True after the end of the stream was published."""
+
+    @property
+    def table_ids(self) -> frozenset[bytes]:
+        """The ids of the tables that are published."""
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count events, one step each; of these people, where they are bounded."""
@@ -112,7 +120,23 @@ class TakesRows(Protocol):
         """Destroy the private state, or close the state that keeps it."""
 
 
-class ListedItems:
+class WholeStream:
+    """What a run counts a whole stream into: one release."""
+
+    release: Callable[[], Any]
+
+    @property
+    def is_finished(self) -> bool:
+        """True after the end of the stream was published."""
+        return bool(self.release().finished)
+
+    @property
+    def table_ids(self) -> frozenset[bytes]:
+        """The ids of the tables that are published."""
+        return frozenset(part.sketch_id for part in self.release().parts)
+
+
+class ListedItems(WholeStream):
     """Items of a public list, counted by a sketch.
 
     Args:
@@ -191,7 +215,7 @@ class ListedItems:
         )
 
 
-class DiscoveredItems:
+class DiscoveredItems(WholeStream):
     """Items that are discovered in the stream, and their counts.
 
     Args:

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lazysketch.cli.run.statistic import OfNoItems
+from lazysketch.cli.run.windowed import Windowed, check_times
 from lazysketch.cli.run.windows import facts_of, named_as_options, span_of
 from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
 from lazysketch.cli.view.output import Report
 from lazysketch.cli.view.report import CONFIDENCE, Moment, interval_caption
 from lazysketch.cli.view.window_words import instant_in_words, length_in_words
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.windows import DistributionWindows
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from lazysketch.cli.run.state import State
+    from lazysketch.cli.run.state_counting import Counting
     from lazysketch.cli.run.statistic import Shown
     from lazysketch.cli.run.windows import WindowSettings
+    from lazysketch.cli.settings import InputSettings
     from lazysketch.cli.statistic_options import StatisticSettings
     from lazysketch.cli.view.output import Row
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.distribution_release import DistributionRelease
+    from lazysketch.sources import Source
     from lazysketch.windows import DistinctWindows
     from lazysketch.windows.window import AnyWindow
 
 __all__ = ["WindowedStatistic", "windowed_statistic"]
 
 
-class WindowedStatistic(OfNoItems):
+class WindowedStatistic(Windowed, OfNoItems):
     """A statistic of each kept window of a stream.
 
     Args:
@@ -39,6 +43,7 @@ class WindowedStatistic(OfNoItems):
         length: The length of a window.
         shown: What is shown of each window.
         at_end: Whether the result is shown only at the end.
+        counting: What counts the batches; the windows if None.
     """
 
     candidates = 1
@@ -51,18 +56,14 @@ class WindowedStatistic(OfNoItems):
         *,
         length: timedelta | int,
         at_end: bool,
+        counting: Counting | None = None,
     ) -> None:
+        super().__init__(windows, counting, at_end=at_end)
         self.windows = windows
-        self.takes_times = windows.takes_times
-        self.waits_for_end = windows.takes_times or at_end
-        self.tick = windows.tick
-        self.close = windows.close
         self.spends: Composable = windows.privacy
         self._shown, self._length = shown, length_in_words(length)
-        self._holds_back = False
-        self._before: AnyWindow | None = None  # the last open one: all there is if none has ended
 
-    def update_many(
+    def _count(
         self,
         items: object,
         weights: object = None,
@@ -70,12 +71,8 @@ class WindowedStatistic(OfNoItems):
         times: object = None,
         user: object = None,
     ) -> None:
-        """Count events."""
         del weights, user  # there are none
-        if self.takes_times and times is None:
-            raise ArgumentTypeError(
-                "--time: expected a format whose rows have times, got one without times"
-            )
+        check_times(self.windows, times)
         self.windows.update_many(items, times=times)
 
     def moment(self) -> Moment | None:
@@ -93,22 +90,16 @@ class WindowedStatistic(OfNoItems):
         )
 
     def finish(self) -> Moment:
-        """End the open windows, and return the public state at the end."""
-        self._before = self.windows.open or self._before
-        if self._holds_back:
-            self.windows.close()
-        with suppress(ClosedError):  # what is held back is closed, and never published
-            self.windows.finish()
+        """End the open windows, if the stream ends, and return the public state at the end."""
+        now = self.moment() if self._end() else None
+        if now is not None:
+            return dataclasses.replace(now, release=self.release(), progress=None)
         return Moment(
             release=self.release(),
             rows=self._rows(self.windows.windows),
             waiting=[],
             guarantee=str(self.windows.privacy),
         )
-
-    def hold_back(self) -> None:
-        """From now on publish nothing more: the open windows do not end."""
-        self._holds_back = True
 
     def release(self) -> DistinctRelease | DistributionRelease:
         """Return what was published: of all kept windows, or of the last where they do not add up.
@@ -148,6 +139,8 @@ class WindowedStatistic(OfNoItems):
             moment.guarantee,
             f"{'-'.join(ends)}: {caption}, in each window",
         ]
+        if self._is_kept:
+            lines += moment.waiting
         return Report(moment.rows, summary, lines)
 
     def _rows(self, windows: tuple[AnyWindow, ...]) -> list[Row]:
@@ -163,13 +156,20 @@ def windowed_statistic(
     settings: StatisticSettings,
     windows: WindowSettings,
     shown: Shown,
+    *,
+    source: Source,
+    reading: InputSettings,
+    state: State | None,
 ) -> WindowedStatistic:
-    """Return a target with fresh windows.
+    """Return a target with fresh windows, or with those of the state.
 
     Args:
         settings: What is counted.
         windows: How the stream is cut.
         shown: What is shown of each window.
+        source: The inputs.
+        reading: How they are read.
+        state: Keeps the windows; None if nothing does.
 
     Raises:
         ArgumentTypeError: Options that exclude each other.
@@ -180,15 +180,17 @@ def windowed_statistic(
     assert isinstance(settings, DistinctSettings | DistributionSettings), "no other verbs do"  # noqa: S101
     if settings.horizon is not None:
         raise ArgumentTypeError("horizon: expected none with --window, got one")
-    only_ends = settings.at_end and isinstance(length, int)
+    made: DistinctWindows | DistributionWindows
+    counting = None
     try:
-        made = settings.windows(
-            every=length,
-            keep=windows.keep,
-            begin=windows.begin,
-            end=windows.end,
-            slices=1 if only_ends else None,
-        )
+        if state is None:
+            made = settings.windows(**windows.cut(at_end=settings.at_end))
+        else:
+            from lazysketch.cli.run.state_counting import Counting  # late: few runs have a state
+            from lazysketch.cli.run.state_windows import windows_of_statistic
+
+            stored = windows_of_statistic(state, windows, settings, reading)
+            made, counting = stored, Counting(state, stored, source)
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise named_as_options(error) from None
-    return WindowedStatistic(made, shown, length=length, at_end=settings.at_end)
+    return WindowedStatistic(made, shown, length=length, at_end=settings.at_end, counting=counting)

@@ -7,13 +7,13 @@ number of steps.
 from __future__ import annotations
 
 import dataclasses
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run.people import people_of_windows
 from lazysketch.cli.run.targets import HEADER
+from lazysketch.cli.run.windowed import Windowed, check_times
 from lazysketch.cli.view.discovery_messages import discovered
 from lazysketch.cli.view.output import Report
 from lazysketch.cli.view.report import (
@@ -28,18 +28,28 @@ from lazysketch.cli.view.window_words import (
     length_in_words,
     sentence_of_change,
 )
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.releases.rows import row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from lazysketch import Release, Window, Windows
-    from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
+    from lazysketch import Release, Windows
+    from lazysketch.cli.run.state import State
+    from lazysketch.cli.run.state_counting import Counting
+    from lazysketch.cli.settings import (
+        DiscoverySettings,
+        InputSettings,
+        PrivacySettings,
+        ResultSettings,
+        SketchSettings,
+    )
     from lazysketch.cli.view.output import Row
     from lazysketch.cli.view.window_words import ChangeRow
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.rows import ItemRow
+    from lazysketch.sources import Source
+    from lazysketch.windows.statistic_windows import CutOptions
     from lazysketch.windows.window import AnyWindow
 
 __all__ = ["WindowSettings", "WindowedItems", "facts_of", "named_as_options", "span_of"]
@@ -91,6 +101,15 @@ class WindowSettings:
         if self.span is not None and (self.begin is not None or self.end is not None):
             raise ArgumentTypeError("--span: expected no --from and --to, got a range")
 
+    def check_kept(self, result: ResultSettings) -> None:
+        """Raise for what does not go with the windows of a state, after its first run is known."""
+        self.check_complete()
+        if self.by_time and result.save_every is not None:
+            raise ArgumentTypeError(
+                "--save-every: expected no --from and --to, whose windows end with --finish, got a "
+                "range"
+            )
+
     def check_range(self, *, stored: bool) -> None:
         """Raise unless windows of time over files have a range.
 
@@ -117,34 +136,53 @@ class WindowSettings:
                 "kind, mechanism: expected count-min and tree with --window, got others"
             )
 
+    def cut(self, *, at_end: bool) -> CutOptions:
+        """Return how the stream is cut, as arguments of the library.
+
+        Args:
+            at_end: Whether of windows of steps only the ends are wanted.
+        """
+        return {
+            "every": self.length,
+            "keep": self.keep,
+            "begin": self.begin,
+            "end": self.end,
+            "slices": 1 if at_end and isinstance(self.length, int) else None,
+        }
+
     def target(
         self,
         sketch: SketchSettings,
+        source: Source,
+        reading: InputSettings,
         *,
         discovery: DiscoverySettings,
-        domain: Iterable[str] | Iterable[int] | None,
-        max_weight: int,
+        domain: Sequence[str] | Sequence[int] | None,
         most: int,
+        state: State | None,
     ) -> WindowedItems | None:
-        """Return a target with fresh windows, None for no windows."""
+        """Return a target with fresh windows, or with those of the state; None for no windows."""
         if self.length is None or self.span is not None:
             return None
         self.check_sketch(sketch)
+        counting = None
         try:
-            from lazysketch import Windows  # late: few runs count in windows
-
-            options = sketch.hitters_options(discovery, max_weight=max_weight)
+            options = sketch.hitters_options(discovery, max_weight=source.max_weight)
             if domain is not None:
                 options["share"] = None
-            windows = Windows(
-                every=self.length,
-                keep=self.keep,
-                domain=domain,
-                begin=self.begin,
-                end=self.end,
-                slices=1 if sketch.at_end and isinstance(self.length, int) else None,
-                **options,
-            )
+            if state is None:
+                from lazysketch import Windows  # late: few runs count in windows
+
+                cut = self.cut(at_end=sketch.at_end)
+                windows = Windows(**cut, domain=domain, **options)
+            else:
+                from lazysketch.cli.run.state_counting import Counting  # late: few have a state
+                from lazysketch.cli.run.state_windows import windows_of_items
+
+                windows = windows_of_items(
+                    state, self, sketch, discovery, reading, domain=domain, options=options
+                )
+                counting = Counting(state, windows, source)
         except (ArgumentTypeError, ArgumentValueError) as error:
             raise named_as_options(error) from None
         return WindowedItems(
@@ -155,6 +193,7 @@ class WindowSettings:
             most=most,
             asked=sketch,
             at_end=sketch.at_end,
+            counting=counting,
         )
 
 
@@ -167,7 +206,7 @@ def named_as_options(
     return type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}")
 
 
-class WindowedItems:
+class WindowedItems(Windowed):
     """The items of the kept windows of a stream.
 
     Args:
@@ -178,6 +217,7 @@ class WindowedItems:
         most: The maximum number of rows.
         asked: The requested guarantee, an upper bound on the sum over discovery and counts.
         at_end: Whether the result is shown only at the end.
+        counting: What counts the batches; the windows if None.
     """
 
     def __init__(
@@ -190,16 +230,12 @@ class WindowedItems:
         most: int,
         asked: PrivacySettings,
         at_end: bool = False,
+        counting: Counting | None = None,
     ) -> None:
+        super().__init__(windows, counting, at_end=at_end)
         self.windows = windows
         self.people = people_of_windows(windows)
-        self.takes_times = windows.takes_times
-        self.waits_for_end = windows.takes_times or at_end
-        self.tick = windows.tick
-        self.close = windows.close
-        self._holds_back = False
         self._every, self._length = length, length_in_words(length)
-        self._before: Window | None = None  # the last open one: the only table if none has ended
         self._shows_changes = shows_changes
         self._listed = listed
         self._most = most
@@ -213,7 +249,7 @@ class WindowedItems:
         """The number of published items."""
         return len(self.windows.candidates)
 
-    def update_many(
+    def _count(
         self,
         items: object,
         weights: object = None,
@@ -221,11 +257,7 @@ class WindowedItems:
         times: object = None,
         user: object = None,
     ) -> None:
-        """Count events, of people where the windows bound them."""
-        if self.takes_times and times is None:
-            raise ArgumentTypeError(
-                "--time: expected a format whose rows have times, got one without times"
-            )
+        check_times(self.windows, times)
         self.windows.update_many(items, weights, times=times, user=user)
 
     def moment(self) -> Moment | None:
@@ -246,27 +278,21 @@ class WindowedItems:
         )
 
     def finish(self) -> Moment:
-        """End the open windows, and return the public state at the end."""
-        self._before = before = self.windows.open or self._before
-        if self._holds_back:
-            self.windows.close()
-        with suppress(ClosedError):  # what is held back is closed, and never published
-            self.windows.finish()
-        kept = self.windows.windows
+        """End the open windows, if the stream ends, and return the public state at the end."""
+        goes_on = self._end()
+        now = self.moment() if goes_on else None
+        if now is not None:
+            return dataclasses.replace(now, release=self.release(), progress=None)
         return Moment(
-            release=before.release if before and not kept else self.windows.release(len(kept)),
+            release=self.release(),
             rows=self._rows(include_open=False),
             waiting=[],
             guarantee=str(self._privacy),
         )
 
-    def hold_back(self) -> None:
-        """From now on publish nothing more: the open windows do not end."""
-        self._holds_back = True
-
     def release(self) -> Release:
         """Return the table of all kept windows, or of the open one if none has ended."""
-        kept, now = self.windows.windows, self.windows.open
+        kept, now = self.windows.windows, self.windows.open or self._before
         return now.release if not kept and now else self.windows.release(max(len(kept), 1))
 
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
@@ -290,6 +316,8 @@ class WindowedItems:
             "changes": changes,
         }
         lines = [f"{span_of(kept, self._length)} of {of}; {release._shape} each", moment.guarantee]
+        if self._is_kept:
+            lines += moment.waiting
         if self._shows_changes:
             lines.append(changes_caption(changes))
             return Report(changes, summary, lines, name="changed", header=_CHANGES)

@@ -104,7 +104,6 @@ def test_a_ledger_has_no_account_of_items_within_windows(
         (("--from", "2026-05-17"), "--from, --to, --changes: expected --window too"),
         (("--window", "10", "--horizon", "100"), "horizon: expected none with --window"),
         (("--window", "10", *DAY), "--from, --to: expected none for windows of steps"),
-        (("--window", "10", "--state", "kept"), "--window: expected no --state, got one"),
         (("--window", "1h", "--from", "2026-05-18", "--to", "2026-05-17"), "--to: expected"),
     ],
 )
