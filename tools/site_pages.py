@@ -86,6 +86,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "HierarchicalWindows",
             "DistinctWindows",
             "DistributionWindows",
+            "RangesWindows",
             "Window",
             "ReleasedWindow",
             "WindowsOfLevel",

@@ -136,6 +136,7 @@ def _subjects() -> list[Subject]:
             for subject in (
                 _of(ls.DistinctWindows, {"bits": 128, "levels": 4, **_NOISE, **cut}),
                 _of(ls.DistributionWindows, {"bins": ls.Bins([1.0, 2.0]), **_NOISE, **cut}),
+                _of(ls.RangesWindows, {"bits": 8, "width": 16, **_NOISE, **cut}),
             )
         ),
         _of(ls.TableSpec, {"kind": "count-min", "schedule": ls.Geometric(), **_SIZE, **_NOISE}),

@@ -150,6 +150,16 @@ _WINDOWS: Final = (
     lambda live: [_shown(window) for window in live.windows],
     lambda live: live.open and _shown(live.open),
 )
+
+
+def _windows_of(name: str, make: Callable[[Random], Callable[[], Box]], *own: Operation) -> Family:
+    """Return windows of a statistic with its own operations, and those that all have."""
+    ended = reads("windows", "open", "privacy", "private", "takes_times", "step")
+    passing = [Operation("time passes", _time_passes)] * 3
+    common = (*passing, _TICK, called("advance"), duplications, *_ENDS, ended)
+    return Family(name, make, (*own, *common), _WINDOWS, lambda live: live.finish())
+
+
 FAMILIES: Final = {
     family.name: family
     for family in (
@@ -349,55 +359,41 @@ FAMILIES: Final = {
             _WINDOWS,
             lambda live: live.finish(),
         ),
-        Family(
+        _windows_of(
             "windows of distinct items",
             live_objects.windows_of_distinct_items,
-            (*[called("update", "item", optional=("time",), time=argument)] * 2,)
-            + (called("update_many", "items"),) * 6
-            + (called("update_many", "items", "times", times=times),) * 6
-            + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
-            + (called("release", optional=("position",)), called("estimate"), duplications)
-            + (called("interval", optional=("position", "confidence")), *_ENDS)
-            + (reads("windows", "open", "privacy", "private", "takes_times", "step"),),
-            _WINDOWS,
-            lambda live: live.finish(),
+            *[called("update", "item", optional=("time",), time=argument)] * 2,
+            *[called("update_many", "items")] * 6,
+            *[called("update_many", "items", "times", times=times)] * 6,
+            called("release", optional=("position",)),
+            called("estimate"),
+            called("interval", optional=("position", "confidence")),
         ),
-        Family(
+        _windows_of(
             "windows of values",
             live_objects.windows_of_values,
-            (
-                *[
-                    called(
-                        "update",
-                        "value",
-                        optional=("time",),
-                        value=number,
-                        time=argument,
-                    )
-                ]
-                * 2,
-            )
-            + (called("update_many", "values", values=numbers),) * 6
-            + (
-                called(
-                    "update_many",
-                    "values",
-                    "times",
-                    values=numbers,
-                    times=times,
-                ),
-            )
-            * 6
-            + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
-            + (called("release", optional=("last",)), duplications, *_ENDS)
-            + (called("quantile", "share", optional=("last", "confidence")),)
-            + (called("quantiles", "shares", optional=("last",), shares=numbers),)
-            + (called("cdf", "value", optional=("last", "confidence"), value=number),)
-            + (called("total", optional=("last", "confidence")),)
-            + (called("histogram", optional=("last", "confidence", "simultaneous")),)
-            + (reads("windows", "open", "privacy", "private", "bins", "step"),),
-            _WINDOWS,
-            lambda live: live.finish(),
+            *[called("update", "value", optional=("time",), value=number, time=argument)] * 2,
+            *[called("update_many", "values", values=numbers)] * 6,
+            *[called("update_many", "values", "times", values=numbers, times=times)] * 6,
+            called("release", optional=("last",)),
+            called("quantile", "share", optional=("last", "confidence")),
+            called("quantiles", "shares", optional=("last",), shares=numbers),
+            called("cdf", "value", optional=("last", "confidence"), value=number),
+            called("total", optional=("last", "confidence")),
+            called("histogram", optional=("last", "confidence", "simultaneous")),
+            reads("bins"),
+        ),
+        _windows_of(
+            "windows of ranges",
+            live_objects.windows_of_ranges,
+            *[called("update", "key", optional=("time",), key=index, time=argument)] * 2,
+            *[called("update_many", "keys", keys=indices)] * 6,
+            *[called("update_many", "keys", "times", keys=indices, times=times)] * 6,
+            called("release", optional=("last",)),
+            called("count_between", "low", "high", optional=("last",), low=index, high=index),
+            called("prefix", "network", optional=("last", "confidence"), network=argument),
+            called("total", optional=("last", "confidence")),
+            reads("bits"),
         ),
     )
 }

@@ -242,6 +242,12 @@ def windows_of_values(chance: Random) -> Callable[[], Box]:
     return _statistic(ls.DistributionWindows, {"bins": bins, "value_rows": rows, **_cut(chance)})
 
 
+def windows_of_ranges(chance: Random) -> Callable[[], Box]:
+    """Return a maker of windows of ranges by steps, by a clock or by time."""
+    size = {"bits": chance.choice([3, 32]), "width": chance.choice([2, 64]), "hash_seed": 5}
+    return _statistic(ls.RangesWindows, {**size, **_cut(chance)})
+
+
 def _statistic(kind: Callable[..., object], chosen: dict[str, Any]) -> Callable[[], Box]:
     def make() -> Box:
         box = Box(None)

@@ -135,10 +135,10 @@ BUGS_OF_PEOPLE_IN_PARTS: Final = (
         patch=edited(
             "lazysketch.cli.run.state:State.defined",
             (
-                "changed[name] = value if given else known[name]",
+                "restored_option(value if given else known[name], name)",
                 (
-                    "changed[name] = value if given or name in"
-                    " ('user', 'cells', 'per_cell', 'most_people') else known[name]"
+                    "restored_option(value if given or name in"
+                    " ('user', 'cells', 'per_cell', 'most_people') else known[name], name)"
                 ),
             ),
         ),

@@ -11,6 +11,7 @@ __all__ = ["BUGS_OF_STATISTIC_WINDOWS"]
 
 _TABLES: Final = "lazysketch.windows.statistic_tables:StatisticTables"
 _TESTS: Final = "tests/unit/windows/test_promises_of_statistic_windows.py::"
+_RANGES: Final = "tests/unit/windows/test_promises_of_windows_of_ranges.py::"
 _COUNTS: Final = "tests/unit/windows/test_statistic_windows.py::"
 _STORED: Final = "tests/unit/store/test_stored_statistic_windows.py::"
 _OF_STORE: Final = "lazysketch.store.stored_statistic_windows"
@@ -98,6 +99,27 @@ BUGS_OF_STATISTIC_WINDOWS: Final = (
         patch=edited(
             "lazysketch.windows.cuts:Cut.check_moves",
             ("self.steps > MOST_SLICES_OF_TREE_LOG", "self.steps > 960"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-of-ranges-at-two-a-depth",
+        subject="sensitivity",
+        claim="Windows of ranges have the noise of a key that moves to a window far away: 2 k.",
+        caught_by=_RANGES
+        + "test_no_key_moves_the_queries_further_than_calibrated[clock-substitution]",
+        patch=edited(
+            "lazysketch.specification.ranges:ranges_sensitivity2",
+            ("return 2 * (exact + 1) + 4 * (depth - 1 - exact)", "return 2 * depth"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-of-ranges-take-any-rows",
+        subject="sensitivity",
+        claim="Windows of 900 slices take rows for which a key that moves costs more than two.",
+        caught_by=_COUNTS + "test_rows_that_do_not_serve_for_a_move_are_refused[ranges]",
+        patch=edited(
+            "lazysketch.windows.ranges_windows:RangesWindows._spec_of",
+            ('cut.check_moves(options.get("mechanism"))', "pass"),
         ),
     ),
     PlantedBug(

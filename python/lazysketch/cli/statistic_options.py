@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
@@ -24,14 +24,21 @@ from lazysketch.specification.value_tree import MOST_BINS
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from lazysketch import DistinctWindows, DistributionWindows
+    from lazysketch import DistinctWindows, DistributionWindows, RangesWindows
     from lazysketch.cli.options import Command
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.sources import Source
     from lazysketch.specification.distinct_spec import BitmapOptions
     from lazysketch.specification.distribution_spec import BinnedOptions
+    from lazysketch.specification.ranges_spec import KeyOptions
     from lazysketch.specification.schedules import Schedule
     from lazysketch.specification.table_spec import TableSpec
+    from lazysketch.store import Store
+    from lazysketch.store.stored_statistic_windows import (
+        StoredDistinctWindows,
+        StoredDistributionWindows,
+        StoredRangesWindows,
+    )
     from lazysketch.windows.statistic_windows import CutOptions
 
 __all__ = [
@@ -40,6 +47,7 @@ __all__ = [
     "DistributionSettings",
     "RangesSettings",
     "StatisticSettings",
+    "WindowedSettings",
     "distinct_options",
     "distribution_options",
     "horizon_option",
@@ -134,6 +142,12 @@ class DistinctSettings(StatisticSettings):
         from lazysketch import DistinctWindows  # late: few runs count in windows
 
         return DistinctWindows(**cut, **self.options)
+
+    def kept_windows(
+        self, store: Store, name: str, **cut: Unpack[CutOptions]
+    ) -> StoredDistinctWindows:
+        """Return the windows of a store, new or as they were left."""
+        return store.distinct_windows(name, **cut, **self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +250,12 @@ class DistributionSettings(StatisticSettings):
 
         return DistributionWindows(**cut, **self.options)
 
+    def kept_windows(
+        self, store: Store, name: str, **cut: Unpack[CutOptions]
+    ) -> StoredDistributionWindows:
+        """Return the windows of a store, new or as they were left."""
+        return store.distribution_windows(name, **cut, **self.options)
+
 
 @dataclass(frozen=True, slots=True)
 class RangesSettings(StatisticSettings):
@@ -263,6 +283,35 @@ class RangesSettings(StatisticSettings):
     def create(self) -> Ranges:
         """Return fresh counts."""
         return Ranges.from_spec(self.spec)
+
+    @property
+    def options(self) -> KeyOptions:
+        """The arguments of windows."""
+        return {
+            "bits": self.bits,
+            "width": self.width,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "max_events_per_user": self.max_events_per_user,
+            "hash_seed": self.hash_seed,
+        }
+
+    def windows(self, **cut: Unpack[CutOptions]) -> RangesWindows:
+        """Return fresh windows."""
+        from lazysketch import RangesWindows  # late: few runs count in windows
+
+        return RangesWindows(**cut, **self.options)
+
+    def kept_windows(
+        self, store: Store, name: str, **cut: Unpack[CutOptions]
+    ) -> StoredRangesWindows:
+        """Return the windows of a store, new or as they were left."""
+        return store.ranges_windows(name, **cut, **self.options)
+
+
+WindowedSettings: TypeAlias = DistinctSettings | DistributionSettings | RangesSettings
+"""Those of statistics that have windows."""
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -12,7 +12,7 @@ from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.sizing import LARGEST_WIDTH
 from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["DEFAULT_BITS", "DEFAULT_WIDTH", "RangesOptions", "ranges_spec"]
+__all__ = ["DEFAULT_BITS", "DEFAULT_WIDTH", "KeyOptions", "RangesOptions", "ranges_spec"]
 
 DEFAULT_BITS: Final = 32
 DEFAULT_WIDTH: Final = 4096
@@ -24,8 +24,8 @@ class _Required(TypedDict):
     delta: float
 
 
-class RangesOptions(_Required, total=False):
-    """Keyword arguments of counts of ranges of keys.
+class KeyOptions(_Required, total=False):
+    """Keyword arguments of counts of ranges of keys, whenever these are published.
 
     Args:
         epsilon: privacy parameter, above 0 and at most 100; no default.
@@ -36,9 +36,6 @@ class RangesOptions(_Required, total=False):
         width: columns, 2 to 2^24; memory is ``bits * width`` cells. Where the nodes of the first n
             depths of the tree are no more than n * width, they have no collisions.
         relation: ``"substitution"`` or ``"zero-out"``, with less noise.
-        horizon: number of steps, or None for any number; with a horizon there is less noise.
-        schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
-            step, which costs nothing but noise. With batches there is least noise.
         mechanism: ``"tree"`` for the least noise over steps, ``"tree-log"``, ``"tree-deep"``,
             ``"haar"`` or ``"binary"``.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
@@ -48,11 +45,22 @@ class RangesOptions(_Required, total=False):
     bits: int
     width: int
     relation: Relation
-    horizon: int | None
-    schedule: Schedule | None
     mechanism: MechanismName
     max_events_per_user: int
     hash_seed: int | None
+
+
+class RangesOptions(KeyOptions, total=False):
+    """Keyword arguments of counts of ranges of keys.
+
+    Args:
+        horizon: number of steps, or None for any number; with a horizon there is less noise.
+        schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
+            step, which costs nothing but noise. With batches there is least noise.
+    """
+
+    horizon: int | None
+    schedule: Schedule | None
 
 
 def ranges_spec(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lazysketch.store.stored_statistic_windows import (
         StoredDistinctWindows,
         StoredDistributionWindows,
+        StoredRangesWindows,
     )
     from lazysketch.store.stored_sums import StoredSums
     from lazysketch.store.stored_windows import StoredWindows
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         | StoredHierarchicalWindows
         | StoredDistinctWindows
         | StoredDistributionWindows
+        | StoredRangesWindows
     )
 
 __all__ = ["Ingestion", "checked_name", "checked_note", "checked_source"]

@@ -39,6 +39,7 @@ from lazysketch.store.stored_sliding import StoredSliding
 from lazysketch.store.stored_statistic_windows import (
     StoredDistinctWindows,
     StoredDistributionWindows,
+    StoredRangesWindows,
 )
 from lazysketch.store.stored_sums import StoredSums
 from lazysketch.store.stored_windows import StoredWindows
@@ -63,6 +64,7 @@ Object = TypeVar(
     StoredHierarchicalWindows,
     StoredDistinctWindows,
     StoredDistributionWindows,
+    StoredRangesWindows,
 )
 
 

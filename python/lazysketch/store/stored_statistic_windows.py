@@ -14,6 +14,7 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.sketches.keys import Key
 from lazysketch.specification.distinct_spec import BitmapOptions
 from lazysketch.specification.distribution_spec import BinnedOptions
+from lazysketch.specification.ranges_spec import KeyOptions
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit
 from lazysketch.store.stored_windows import WITHOUT_EVENTS, WindowsOfStore
@@ -22,6 +23,7 @@ from lazysketch.windows.distinct_windows import DistinctWindows
 from lazysketch.windows.distribution_windows import DistributionWindows
 from lazysketch.windows.open_windows import Progress
 from lazysketch.windows.public_facts import Held
+from lazysketch.windows.ranges_windows import RangesWindows
 from lazysketch.windows.statistic_tables import Statistic, StatisticTables
 from lazysketch.windows.statistic_windows import CutOptions, StatisticWindows
 
@@ -36,6 +38,8 @@ __all__ = [
     "StoredDistinctWindowsOptions",
     "StoredDistributionWindows",
     "StoredDistributionWindowsOptions",
+    "StoredRangesWindows",
+    "StoredRangesWindowsOptions",
 ]
 
 
@@ -48,6 +52,13 @@ class StoredDistinctWindowsOptions(BitmapOptions, CutOptions):
 
 class StoredDistributionWindowsOptions(BinnedOptions, CutOptions):
     """Keyword arguments of windows of values, as for :class:`lazysketch.DistributionWindows`.
+
+    The clock may differ from life to life.
+    """
+
+
+class StoredRangesWindowsOptions(KeyOptions, CutOptions):
+    """Keyword arguments of windows of ranges of keys, as for :class:`lazysketch.RangesWindows`.
 
     The clock may differ from life to life.
     """
@@ -111,8 +122,32 @@ class StoredDistinctWindows(StatisticsOfStore[Any], DistinctWindows):
         return [window.release.to_bytes() for window in self._published()]
 
 
+class _AddedUp(StatisticsOfStore[Any]):
+    """Windows of a store whose releases add up."""
+
+    def _last_published(self) -> list[bytes]:
+        published = [window.release for window in self._published()]
+        if not published:
+            return []
+        first, *others = published
+        return [(first.merge(*others) if others else first).to_bytes()]
+
+
 @reads_after_commit
-class StoredDistributionWindows(StatisticsOfStore[Any], DistributionWindows):
+class StoredRangesWindows(_AddedUp, RangesWindows):
+    """Windows of ranges of keys of a store."""
+
+    @classmethod
+    def _of(cls, origin: Origin, **options: Unpack[StoredRangesWindowsOptions]) -> Self:
+        known = StoredRangesWindowsOptions
+        check_keywords(RangesWindows, (), options, known, example=cls._EXAMPLE)
+        self = cls.__new__(cls)
+        self._open_stored(origin, **options)
+        return self
+
+
+@reads_after_commit
+class StoredDistributionWindows(_AddedUp, DistributionWindows):
     """Windows of distributions of a store."""
 
     @classmethod
@@ -127,10 +162,3 @@ class StoredDistributionWindows(StatisticsOfStore[Any], DistributionWindows):
         if column is not None:
             raise ArgumentTypeError("column: expected none for values, got one")
         return super()._batches(self._converted(items))
-
-    def _last_published(self) -> list[bytes]:
-        published = [window.release for window in self._published()]
-        if not published:
-            return []
-        first, *others = published
-        return [(first.merge(*others) if others else first).to_bytes()]

@@ -23,7 +23,7 @@ from lazysketch.store.stored_changes import (
     unknown_change,
 )
 from lazysketch.store.stored_objects import people_of, tables_of
-from lazysketch.windows.batches import check_batch
+from lazysketch.windows.batches import Weights
 from lazysketch.windows.batches import people_of as people_of_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
@@ -126,8 +126,7 @@ class _TablesOfStore(Protocol):
     digest: str
     identities: _native.People | None
 
-    @property
-    def max_weight(self) -> int: ...
+    def check(self, items: object, weights: Weights | None) -> None: ...
 
 
 class WindowsOfStore(Changes, RunningWindows[Held]):
@@ -144,14 +143,14 @@ class WindowsOfStore(Changes, RunningWindows[Held]):
     _clock: _LoggedClock | None
     _digest: str
     _identities_of_all: _native.People | None
-    _most_weight: int
+    _check: Callable[[object, Weights | None], None]
 
     def _begun(
         self, tables: _TablesOfStore, origin: Origin, cut: Cut, kept: int
     ) -> Progress | None:
         """Take the tables of the store, and return how far the windows have come there."""
         self._digest = f"{tables.digest} {cut.description}, {kept} kept"
-        self._identities_of_all, self._most_weight = tables.identities, tables.max_weight
+        self._identities_of_all, self._check = tables.identities, tables.check
         self._clock = None
         origin.check(self._digest)
         if isinstance(cut, ClockCut):
@@ -233,7 +232,7 @@ class WindowsOfStore(Changes, RunningWindows[Held]):
     def _count_rows(self, call: Call, live: OpenWindows[Any]) -> None:
         """Count the events between empty rows, and a step for each of these."""
         events, weights = call.events[0], call.weights
-        check_batch(events, weights, max_weight=self._most_weight)
+        self._check(events, weights)
         bounded = self._identities_of_all is not None
         people = people_of_batch(call.user, events=len(events), bounded=bounded)
 

@@ -11,6 +11,7 @@ from lazysketch.store.stored_sliding import StoredSliding
 from lazysketch.store.stored_statistic_windows import (
     StoredDistinctWindows,
     StoredDistributionWindows,
+    StoredRangesWindows,
 )
 from lazysketch.store.stored_windows import StoredWindows
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from lazysketch.store.stored_statistic_windows import (
         StoredDistinctWindowsOptions,
         StoredDistributionWindowsOptions,
+        StoredRangesWindowsOptions,
     )
     from lazysketch.store.stored_windows import StoredWindowsOptions
 
@@ -167,3 +169,26 @@ class WindowsByName(StatisticsByName):
             StoreError: a store that cannot be read or written.
         """
         return self._opened(name, lambda origin: StoredDistributionWindows._of(origin, **options))
+
+    def ranges_windows(
+        self, name: str, **options: Unpack[StoredRangesWindowsOptions]
+    ) -> StoredRangesWindows:
+        """Return the windows of ranges of keys of a name: new ones, or those that the store has.
+
+        Guarantee: that of :class:`RangesWindows`, over all lives of the store. What a window
+        contains follows from the log, which has what the clock said.
+
+        Args:
+            name: their name in the store, 1 to 200 characters.
+            **options: as for the class, without a key; the same in every life, except the clock.
+
+        Returns:
+            Live windows. Their changes are durable when the store commits.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, a name that is open already, or other
+                parameters than those that they were made with.
+            StoreError: a store that cannot be read or written.
+        """
+        return self._opened(name, lambda origin: StoredRangesWindows._of(origin, **options))

@@ -1,6 +1,7 @@
 """Tumbling windows of a stream: one sketch per window, with tops, counts and changes.
 
-A window may also hold the number of distinct items, or the distribution of a value.
+A window may also hold the number of distinct items, the distribution of a value, or counts of
+ranges of keys.
 
 A window is cut by the machine's clock, by the number of steps or, for files, by the time of each
 event within a public range; never by the largest time seen so far, which one event from the future
@@ -17,6 +18,7 @@ from lazysketch.windows.distinct_windows import DistinctWindows
 from lazysketch.windows.distribution_windows import DistributionWindows
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.published_hierarchy import WindowsOfLevel
+from lazysketch.windows.ranges_windows import RangesWindows
 from lazysketch.windows.sliding import Sliding
 from lazysketch.windows.window import ReleasedWindow, Window
 from lazysketch.windows.windows import Windows
@@ -32,6 +34,7 @@ __all__ = [
     "DistributionWindows",
     "FiredAlerts",
     "HierarchicalWindows",
+    "RangesWindows",
     "ReleasedWindow",
     "Sliding",
     "Window",

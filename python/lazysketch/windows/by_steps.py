@@ -15,7 +15,6 @@ from lazysketch.windows.batches import (
     People,
     Weights,
     as_sequence,
-    check_batch,
     people_of,
     unchanging,
 )
@@ -111,7 +110,7 @@ class BySteps(OneOpenWindow[One]):
         # Several windows: fix and check everything before the first of them counts.
         events = unchanging("items", events)
         given = None if weights is None else _native.plain_weights(weights)
-        check_batch(events, given, max_weight=self._tables.max_weight)
+        self._tables.check(events, given)
         people = people_of(user, events=len(events), bounded=self._tables.bounds_people)
         self._take(_Events(events, given, people))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.windows.batches import check_batch, people_of, taken, unchanging
+from lazysketch.windows.batches import people_of, taken, unchanging
 from lazysketch.windows.boundaries import TimeRange, checked_times
 from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window import AnyWindow, instant
@@ -66,7 +66,7 @@ class ByTime(OpenWindows[One]):
         events = unchanging("items", items)
         given = None if weights is None else _native.plain_weights(weights)
         places = self._range.places(checked_times(times, events=len(events)))
-        check_batch(events, given, max_weight=self._tables.max_weight)
+        self._tables.check(events, given)
         people = people_of(user, events=len(events), bounded=self._tables.bounds_people)
         order = np.argsort(places, kind="stable")
         numbers, starts = np.unique(places[order], return_index=True)

@@ -8,6 +8,7 @@ Source: docs/theory.md, Theorem 12d.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch import _native
@@ -15,6 +16,9 @@ from lazysketch.heavy_hitters import JointPrivacy
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.keys import Key
+from lazysketch.sketches.ranges import Ranges
+from lazysketch.specification.schedules import Batch
+from lazysketch.windows.batches import Weights
 from lazysketch.windows.window import AnyWindow, ReleasedWindow
 from lazysketch.windows.window_tables import Moment, WindowMaker
 
@@ -22,11 +26,12 @@ if TYPE_CHECKING:
     from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.distribution_release import DistributionRelease
     from lazysketch.releases.items import Item
+    from lazysketch.releases.ranges_release import RangesRelease
     from lazysketch.specification.table_spec import TableSpec
 
 __all__ = ["ONE_WINDOW", "Statistic", "StatisticTable", "StatisticTables"]
 
-Statistic: TypeAlias = DistinctCount | Distribution
+Statistic: TypeAlias = DistinctCount | Distribution | Ranges
 ONE_WINDOW: Final = "one window"
 """Where the events of a person, or of an item, are protected together."""
 
@@ -63,7 +68,7 @@ class StatisticTable:
         """Destroy the key and the counts."""
         self._table.close()
 
-    def release(self) -> DistinctRelease | DistributionRelease:
+    def release(self) -> DistinctRelease | DistributionRelease | RangesRelease:
         """Return what is published, of the class of the statistic."""
         return self._held.release()
 
@@ -87,6 +92,14 @@ class StatisticTables(WindowMaker[StatisticTable]):
         self._spec = held.spec
         self._reasons = held.not_private_because
         return StatisticTable(held)
+
+    def check(self, items: object, weights: Weights | None) -> None:
+        """Raise every error that any of the tables would raise, before the first of them counts."""
+        super().check(items, weights)
+        if self._spec.kind == "ranges":  # a table that is as narrow as can be, and never read
+            narrow = replace(self._spec, width=2, schedule=Batch(horizon=1))
+            with Ranges.from_spec(narrow) as keys:
+                keys._table._add_to_batch(items)
 
     def add(self, table: StatisticTable, items: object, weights: object, user: object) -> None:
         """Count events in the open step of a window."""

@@ -123,7 +123,7 @@ class StatisticWindows(RunningWindows[Held], KeptWindows[Held]):
 
 def _check_memory(cut: Cut, spec: TableSpec) -> None:
     """Raise if the windows of a range, which are all open, need more memory than a machine has."""
-    needed = cut.open_windows * spec.width * (_BYTES_OF_A_CELL + spec.bits // 8)
+    needed = cut.open_windows * spec.depth * spec.width * (_BYTES_OF_A_CELL + spec.bits // 8)
     if needed > _MOST_MEMORY:
         raise ArgumentValueError(
             f"every: expected windows of at most {_MOST_MEMORY:,} bytes from begin to end, "

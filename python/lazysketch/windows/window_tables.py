@@ -15,6 +15,7 @@ from lazysketch import _native
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec, JointPrivacy, LevelsPrivacy
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key
+from lazysketch.windows.batches import Weights, check_batch
 from lazysketch.windows.window import AnyWindow, Window
 
 __all__ = [
@@ -86,6 +87,15 @@ class WindowMaker(ABC, Generic[Table]):
             weights: one integer per item, or None.
             user: the person of each event, or None if people are not bounded.
         """
+
+    def check(self, items: object, weights: Weights | None) -> None:
+        """Raise every error that any of the tables would raise, before the first of them counts.
+
+        Args:
+            items: items of the events, as a sequence.
+            weights: of the events, or None.
+        """
+        check_batch(items, weights, max_weight=self.max_weight)
 
     @abstractmethod
     def published(

@@ -16,6 +16,7 @@ NOISE: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-2, "width": 16, "depth": 2
 FOUND: dict[str, Any] = NOISE | {"share": 0.2, "memory": 1 << 20}
 COUNTED: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-2, "bits": 64, "levels": 2}
 BINNED: dict[str, Any] = {"epsilon": 9.0, "delta": 1e-2, "bins": ls.Bins.linear(0, 9, number=9)}
+KEYS: dict[str, Any] = {"epsilon": 9.0, "delta": 1e-2, "bits": 6, "width": 4}
 BEGIN, END = "2024-01-01T00:00", "2024-01-01T05:30"
 
 
@@ -46,6 +47,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "only ends, values": {"every": 25, "slices": 1, **BINNED},
     "clock, values": {"every": "1h", "slices": 4, **BINNED},
     "range, values": {"every": "1h", "begin": BEGIN, "end": END, **BINNED},
+    "steps, ranges": {"every": 25, "keep": 3, **KEYS},
+    "clock, ranges": {"every": "1h", "slices": 4, **KEYS},
+    "range, ranges": {"every": "1h", "begin": BEGIN, "end": END, **KEYS},
     "range, listed": {"every": "1h", "begin": BEGIN, "end": END, "domain": ["item 1"], **NOISE},
 }
 
@@ -64,14 +68,28 @@ def opened(store: Store, name: str, clock: Callable[[], float]) -> Any:
     if "span" in options:
         return store.sliding("a", **options, clock=clock)
     make: Any = store.windows
-    if "distinct" in name or "values" in name:
-        make = store.distinct_windows if "distinct" in name else store.distribution_windows
+    if is_statistic(name):
+        make = {
+            "distinct": store.distinct_windows,
+            "values": store.distribution_windows,
+            "ranges": store.ranges_windows,
+        }[name.split(", ")[-1]]
     return make("a", **options | ({"clock": clock} if "clock" in name else {}))
+
+
+def is_statistic(name: str) -> bool:
+    """Tell whether windows have neither weights nor names."""
+    return name.endswith(("distinct", "values", "ranges"))
+
+
+def key(chance: Random) -> int:
+    """Return a random key."""
+    return chance.randrange(1 << 6)
 
 
 def change(name: str, live: Any, chance: Random) -> None:
     """Make a random change."""
-    item = value if "values" in name else text
+    item = {"values": value, "ranges": key}.get(name.split(", ")[-1], text)
     items: list[Any] = [item(chance) for _ in range(chance.choice([0, 1, 3, 40, 70]))]
     most = KINDS[name].get("max_weight", 1)
     weights = [chance.randrange(most + 1) for _ in items] if chance.random() < 0.5 else None
@@ -84,7 +102,7 @@ def change(name: str, live: Any, chance: Random) -> None:
         live.tick(chance.choice([0, 1, 30]))
     elif does == 1:
         live.advance()
-    elif "distinct" in name or "values" in name:
+    elif is_statistic(name):
         if does == 2 and times is None:
             live.update(item(chance))
         else:

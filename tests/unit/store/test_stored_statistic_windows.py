@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.store.kinds_of_windows import BINNED, COUNTED, Clock
+from tests.unit.store.kinds_of_windows import BINNED, COUNTED, KEYS, Clock
 from tests.unit.store.lives import CANARY, Lives
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.store import Store
 
-KINDS = ["distinct", "values"]
+KINDS = ["distinct", "values", "ranges"]
 STEPS: dict[str, Any] = {"every": 100}
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -21,6 +21,8 @@ def opened(store: Store, kind: str, **options: Any) -> Any:
     cut = STEPS | options
     if kind == "distinct":
         return store.distinct_windows("a", **COUNTED | cut)
+    if kind == "ranges":
+        return store.ranges_windows("a", **KEYS | cut)
     return store.distribution_windows("a", **BINNED | cut)
 
 
@@ -60,7 +62,9 @@ def test_other_parameters_are_refused(kind: str, lives: Lives) -> None:
     with lives.open() as store:
         opened(store, kind).update_many(events(kind, 150))
     others: list[dict[str, Any]] = [{"every": 50}, {"keep": 5}, {"epsilon": 8.0}]
-    others.append({"bits": 128} if kind == "distinct" else {"bins": ls.Bins([1.0])})
+    others.append(
+        {"bins": ls.Bins([1.0])} if kind == "values" else {"bits": 7 if kind == "ranges" else 128}
+    )
     for checkpoint in (False, True):
         with lives.open() as store:
             for other in others:

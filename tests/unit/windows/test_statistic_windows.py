@@ -26,7 +26,7 @@ from lazysketch.testing import seeded_key
 from lazysketch.windows import UNKNOWN_TIME
 
 Integers = npt.NDArray[np.int64]
-Windows = ls.DistinctWindows | ls.DistributionWindows
+Windows = ls.DistinctWindows | ls.DistributionWindows | ls.RangesWindows
 BINS = ls.Bins.linear(0, 2, number=2)  # four bins with the two that are open
 VALUES = [-1.0, 0.5, 1.5, 9.0]
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
@@ -37,7 +37,7 @@ CUTS: dict[str, dict[str, Any]] = {
     "range": {"every": "6h", **DAY},
 }
 every_cut = pytest.mark.parametrize("cut", CUTS)
-both = pytest.mark.parametrize("kind", ["distinct", "distribution"])
+both = pytest.mark.parametrize("kind", ["distinct", "distribution", "ranges"])
 
 
 def windows_of(kind: str, cut: str, **changes: Any) -> Any:
@@ -46,6 +46,8 @@ def windows_of(kind: str, cut: str, **changes: Any) -> Any:
         asked.setdefault("clock", Clock(1000.0))
     if kind == "distinct":
         return ls.DistinctWindows(**{"hash_seed": 3, **asked})
+    if kind == "ranges":
+        return ls.RangesWindows(**{"bits": 2, "width": 8, "hash_seed": 3, **asked})
     return ls.DistributionWindows(**{"bins": BINS, **asked})
 
 
@@ -65,6 +67,12 @@ def counted(kind: str, windows: Any, silent: Any) -> list[list[int]]:
             assert exact.sum() % BIT_WEIGHT == 0
             found.append([int(exact.sum()) // BIT_WEIGHT])
             continue
+        if kind == "ranges":  # both halves, and what is left less what is right in each
+            left, right, first, second = exact[:4].tolist()
+            assert not exact[4:].any()
+            pairs = ((left, first), (right, second))
+            found.append([(n + sign * c) // 2 for n, c in pairs for sign in (1, -1)])
+            continue
         rows = matrix(ValueTree(one.release._native.value_rows, 4))
         below = np.rint(np.linalg.solve(rows.astype(float), exact.astype(float))).astype(int)
         assert np.array_equal(rows @ below, exact)
@@ -81,7 +89,7 @@ def expected(kind: str, events: Sequence[int]) -> list[int]:
 
 def shown(kind: str, events: Sequence[int]) -> list[Any]:
     """The events as they are given to windows."""
-    return list(events) if kind == "distinct" else [VALUES[event] for event in events]
+    return [VALUES[event] for event in events] if kind == "distribution" else list(events)
 
 
 EVENTS = st.lists(st.integers(0, 3), max_size=35)
@@ -172,7 +180,7 @@ def test_a_slice_is_public_when_it_is_over_and_not_before(kind: str) -> None:
 def test_windows_have_ids_and_noise_of_their_own_and_one_hash_seed(kind: str, cut: str) -> None:
     clock = Clock(1000.0)
     options: dict[str, Any] = {"clock": clock} if cut == "clock" else {}
-    if kind == "distinct":
+    if kind != "distribution":
         options["hash_seed"] = None
     windows = windows_of(kind, cut, **options)
     if "steps" in cut:
@@ -209,6 +217,23 @@ def test_queries() -> None:
     assert "2 ended" in repr(visitors)
 
 
+def test_queries_of_ranges() -> None:
+    keys = ls.RangesWindows(bits=32, width=1024, every=10_000, slices=1, **PROMISE)
+    keys.update_many(np.repeat([0x0A000001, 0xC0A80101], 5_000))
+    keys.update_many(np.full(10_000, 0x0A000002))
+    sure = {"confidence": 1 - 1e-6}
+    for last, number in ((1, 10_000), (2, 15_000)):
+        for found in (
+            keys.prefix("10.0.0.0/8", last, **sure),
+            keys.count_between(0x0A000000, 0x0B000000, last, **sure),
+        ):
+            assert found.low <= number <= found.high
+    assert keys.total(last=2, **sure).low <= 20_000 <= keys.total(last=2, **sure).high
+    assert len(keys.release(2).parts) == 2
+    assert keys.bits == 32
+    assert "ranges of keys of 32 bits, open, 2 ended" in repr(keys)
+
+
 @both
 def test_before_the_first_end_there_is_nothing(kind: str) -> None:
     windows = windows_of(kind, "steps")
@@ -235,11 +260,10 @@ def test_before_the_first_end_there_is_nothing(kind: str) -> None:
         ("distinct", {"bits": 5}, "bits: expected"),
         ("distinct", {"mechanism": "binary"}, "mechanism: expected one of"),
         ("distinct", {"every": "1min", **DAY, "bits": 2**22}, "every: expected windows of at most"),
-        (
-            "distribution",
-            {"every": "1h", "slices": 900, "mechanism": "tree-log"},
-            "mechanism: expected another one than 'tree-log' for more than 874 slices",
-        ),
+        ("ranges", {"every": None}, "every: expected a length, as in RangesWindows"),
+        ("ranges", {"schedule": ls.Single()}, "schedule: "),
+        ("ranges", {"bits": 65}, "bits: expected an integer from 1 to 64"),
+        ("ranges", {"every": "1min", **DAY, "bits": 64, "width": 4096}, "every: expected windows"),
     ],
 )
 def test_bad_arguments_are_named(kind: str, changes: dict[str, Any], message: str) -> None:
@@ -248,12 +272,21 @@ def test_bad_arguments_are_named(kind: str, changes: dict[str, Any], message: st
     assert str(raised.value).startswith(message)
 
 
+@pytest.mark.parametrize("kind", ["distribution", "ranges"])
+def test_rows_that_do_not_serve_for_a_move_are_refused(kind: str) -> None:
+    rows = {"every": "1h", "slices": 900, "mechanism": "tree-log"}
+    expected = "mechanism: expected another one than 'tree-log' for more than 874 slices"
+    with pytest.raises(ArgumentValueError, match=f"^{expected}"):
+        windows_of(kind, "steps", **rows)
+
+
 @both
 @every_cut
 def test_a_batch_that_is_refused_changes_nothing(kind: str, cut: str) -> None:
     windows, silent = seeded(kind, cut)
     times = {"times": [at(0)] * 12} if cut == "range" else {}
-    wrong = [1] * 11 + [None] if kind == "distinct" else [1.0] * 11 + [float("nan")]
+    bad: dict[str, Any] = {"distinct": None, "ranges": 4, "distribution": float("nan")}
+    wrong = [1] * 11 + [bad[kind]]
     with pytest.raises(ls.LazySketchError):
         windows.update_many(wrong, **times)
     with pytest.raises(ArgumentTypeError, match="^times: "):

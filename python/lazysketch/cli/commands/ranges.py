@@ -14,6 +14,7 @@ from lazysketch.cli.run.state_definition import RANGES
 from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.statistic_options import ranges_options
 from lazysketch.cli.view.report import CONFIDENCE
+from lazysketch.cli.window_options import cut_options
 from lazysketch.errors import ArgumentValueError
 from lazysketch.releases.key_questions import is_question, range_of_question
 from lazysketch.sources.formats.keys import key_type
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch import RangesRelease
+    from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import InputSettings, LedgerSettings, ResultSettings, StateSettings
     from lazysketch.cli.statistic_options import RangesSettings
     from lazysketch.releases.any_release import AnyRelease
@@ -70,6 +72,7 @@ class ShownRanges:
 @once_option
 @result_options
 @state_options
+@cut_options
 @ranges_options
 @click.pass_context
 def ranges(
@@ -81,6 +84,7 @@ def ranges(
     result: ResultSettings,
     counting: RangesSettings,
     kept: StateSettings,
+    windows: WindowSettings,
 ) -> int:
     """Count the keys of a stream in ranges: networks of addresses, ports, ids, times.
 
@@ -95,6 +99,7 @@ def ranges(
       lazysketch ranges access.log --by host 10.0.0.0/8 192.168.0.0/16
       lazysketch ranges flows.csv --by dport --bits 16 0-1024 1024-65536
       tail -F access.log | lazysketch ranges - --horizon 10000000 10.0.0.0/8
+      tail -F access.log | lazysketch ranges - --window 1h 10.0.0.0/8
 
     One run has one (epsilon, delta) guarantee for everything that it publishes; ranges of any
     size and number follow from one release. N runs over one file compose to mu * sqrt(N): save
@@ -117,6 +122,7 @@ def ranges(
         charged=charged,
         result=result,
         kept=kept,
+        windows=windows,
         shown=lambda _: shown,
         check=shown.check,
     )

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from lazysketch.store.stored_statistic_windows import (
         StoredDistinctWindows,
         StoredDistributionWindows,
+        StoredRangesWindows,
     )
     from lazysketch.store.stored_windows import StoredWindows
 
     StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution | StoredRanges | StoredSums
-    StoredWindowed: TypeAlias = StoredWindows | StoredDistinctWindows | StoredDistributionWindows
+    StoredStatisticWindows: TypeAlias = (
+        StoredDistinctWindows | StoredDistributionWindows | StoredRangesWindows
+    )
+    StoredWindowed: TypeAlias = StoredWindows | StoredStatisticWindows
     KeptWhole: TypeAlias = StoredSketch | StoredHitters | StoredStatistic
     Kept: TypeAlias = KeptWhole | StoredWindowed
 

@@ -18,21 +18,17 @@ from lazysketch.cli.run.state_definition import (
 )
 from lazysketch.cli.run.state_objects import OBJECT, counted_by, pinned_options, values_of
 from lazysketch.cli.run.windows import WindowSettings
-from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
+from lazysketch.cli.statistic_options import WindowedSettings
 from lazysketch.store.stored_windows import StoredWindows
 from lazysketch.windows.cuts import cut_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lazysketch.cli.run.state_counting import StoredWindowed
+    from lazysketch.cli.run.state_counting import StoredStatisticWindows, StoredWindowed
     from lazysketch.cli.run.state_objects import ObjectsOfState
     from lazysketch.cli.settings import DiscoverySettings, InputSettings, SketchSettings
     from lazysketch.heavy_hitters.hitters_spec import HittersOptions
-    from lazysketch.store.stored_statistic_windows import (
-        StoredDistinctWindows,
-        StoredDistributionWindows,
-    )
     from lazysketch.windows.cuts import Cut
     from lazysketch.windows.statistic_windows import CutOptions
 
@@ -79,9 +75,9 @@ def windows_of_items(
 def windows_of_statistic(
     state: ObjectsOfState,
     windows: WindowSettings,
-    settings: DistinctSettings | DistributionSettings,
+    settings: WindowedSettings,
     reading: InputSettings,
-) -> StoredDistinctWindows | StoredDistributionWindows:
+) -> StoredStatisticWindows:
     """Return windows of a statistic, new or as they were left.
 
     Args:
@@ -113,7 +109,7 @@ def kept_windows(state: ObjectsOfState) -> StoredWindowed:
     windows = WindowSettings(length=definition.length, changes=False, **names)
     if definition.counted not in (LISTED, DISCOVERED):
         statistic = state.settings_of_statistic()
-        assert isinstance(statistic, DistinctSettings | DistributionSettings), "no others have"  # noqa: S101
+        assert isinstance(statistic, WindowedSettings), "no others have"  # noqa: S101
         return _statistic(state, windows.cut(at_end=statistic.at_end), statistic)
     sketch, discovery = state.settings_of_items()
     options = sketch.hitters_options(discovery, max_weight=state.max_weight)
@@ -133,14 +129,9 @@ def _items(
 
 
 def _statistic(
-    state: ObjectsOfState, cut: CutOptions, settings: DistinctSettings | DistributionSettings
-) -> StoredDistinctWindows | StoredDistributionWindows:
-    store = state.store
-    if isinstance(settings, DistinctSettings):
-        distinct = settings.options
-        return state.made(lambda: store.distinct_windows(OBJECT, **cut, **distinct))
-    values = settings.options
-    return state.made(lambda: store.distribution_windows(OBJECT, **cut, **values))
+    state: ObjectsOfState, cut: CutOptions, settings: WindowedSettings
+) -> StoredStatisticWindows:
+    return state.made(lambda: settings.kept_windows(state.store, OBJECT, **cut))
 
 
 def _cut(options: CutOptions) -> Cut:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from lazysketch.cli.run.statistic import OfNoItems
 from lazysketch.cli.run.windowed import Windowed, check_times
 from lazysketch.cli.run.windows import facts_of, named_as_options, span_of
-from lazysketch.cli.statistic_options import DistinctSettings, DistributionSettings
+from lazysketch.cli.statistic_options import WindowedSettings
 from lazysketch.cli.view.output import Report
 from lazysketch.cli.view.report import CONFIDENCE, Moment, interval_caption
 from lazysketch.cli.view.window_words import instant_in_words, length_in_words
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.windows import DistributionWindows
+from lazysketch.windows import DistinctWindows
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.distribution_release import DistributionRelease
+    from lazysketch.releases.ranges_release import RangesRelease
     from lazysketch.sources import Source
-    from lazysketch.windows import DistinctWindows
+    from lazysketch.windows import DistributionWindows, RangesWindows
     from lazysketch.windows.window import AnyWindow
+
+    Statistics: TypeAlias = DistinctWindows | DistributionWindows | RangesWindows
 
 __all__ = ["WindowedStatistic", "windowed_statistic"]
 
@@ -51,7 +54,7 @@ class WindowedStatistic(Windowed, OfNoItems):
 
     def __init__(
         self,
-        windows: DistinctWindows | DistributionWindows,
+        windows: Statistics,
         shown: Shown,
         *,
         length: timedelta | int,
@@ -101,18 +104,18 @@ class WindowedStatistic(Windowed, OfNoItems):
             guarantee=str(self.windows.privacy),
         )
 
-    def release(self) -> DistinctRelease | DistributionRelease:
+    def release(self) -> DistinctRelease | DistributionRelease | RangesRelease:
         """Return what was published: of all kept windows, or of the last where they do not add up.
 
         If none has ended, it is that of the open one.
         """
         kept, now = self.windows.windows, self.windows.open or self._before
         if not kept and now is not None:
-            released: DistinctRelease | DistributionRelease = now.release
+            released: DistinctRelease | DistributionRelease | RangesRelease = now.release
             return released
-        if isinstance(self.windows, DistributionWindows):
-            return self.windows.release(max(len(kept), 1))
-        return self.windows.release()
+        if isinstance(self.windows, DistinctWindows):
+            return self.windows.release()
+        return self.windows.release(max(len(kept), 1))
 
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
         """Return the rows of a moment with the windows and their guarantee."""
@@ -177,10 +180,10 @@ def windowed_statistic(
     """
     length = windows.length
     assert length is not None, "callers have windows"  # noqa: S101
-    assert isinstance(settings, DistinctSettings | DistributionSettings), "no other verbs do"  # noqa: S101
+    assert isinstance(settings, WindowedSettings), "no other verbs do"  # noqa: S101
     if settings.horizon is not None:
         raise ArgumentTypeError("horizon: expected none with --window, got one")
-    made: DistinctWindows | DistributionWindows
+    made: Statistics
     counting = None
     try:
         if state is None:

@@ -1,4 +1,4 @@
-"""``lazysketch distinct --window`` and ``quantiles --window``: rows for each window."""
+"""``lazysketch distinct``, ``quantiles`` and ``ranges`` with ``--window``: rows for each window."""
 
 from __future__ import annotations
 
@@ -72,6 +72,18 @@ def test_values_by_steps(capsys: pytest.CaptureFixture[str], live: tuple[str, ..
     assert schedule.name == ("punctual" if live else "single")
 
 
+def test_ranges_by_the_time_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    keys = ("ranges", "rows.csv", "0-50", "--by", "ms", "--bits", "7", "--width", "8")
+    windowed = ("--time", "time", "--window", "12h", *DAY)
+    found = result_of(capsys, *keys, *windowed, *CLOSE, "--save-release", "both.lzs")
+    for row, number in zip(found["items"], (EVENTS // 2, 0), strict=True):
+        assert row["range"] == "0-50"
+        assert row["low"] <= number <= row["high"]
+    both = ls.RangesRelease.load("both.lzs")
+    assert len(both.parts) == 2
+    assert both.total(confidence=1 - 1e-6).high >= EVENTS
+
+
 def test_windows_by_the_clock_of_a_pipe(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,11 +119,11 @@ def test_a_ledger_has_no_account_of_items_within_windows(
         (("--window", "1h", "--from", "2026-05-18", "--to", "2026-05-17"), "--to: expected"),
     ],
 )
-@pytest.mark.parametrize("verb", ["distinct", "quantiles"])
+@pytest.mark.parametrize("verb", ["distinct", "quantiles", "ranges"])
 def test_what_does_not_fit_is_named(
     capsys: pytest.CaptureFixture[str], verb: str, arguments: tuple[str, ...], message: str
 ) -> None:
-    own = ("--by", "user") if verb == "distinct" else VALUES
+    own = {"distinct": ("--by", "user"), "quantiles": VALUES, "ranges": ("--by", "ms")}[verb]
     assert main([verb, "rows.csv", *own, *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not Path("kept").exists()

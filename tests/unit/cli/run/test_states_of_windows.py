@@ -24,6 +24,7 @@ OPTIONS = {
     "top": [*CLEAR, "--share", "20%"],
     "listed": CLEAR,
     "distinct": ["--bits", "64", "--levels", "2", "--epsilon", "4", "--delta", "1e-6"],
+    "ranges": ["--bits", "3", "--width", "8", "--epsilon", "4"],
     "quantiles": ["--low", "0", "--high", "100", "--bins", "16", "--epsilon", "4"],
 }
 KINDS = pytest.mark.parametrize("kind", list(OPTIONS))
@@ -136,7 +137,7 @@ def timed(begin: int, end: int) -> str:
     return "".join(rows)
 
 
-@pytest.mark.parametrize("kind", ["top", "distinct", "quantiles"])
+@pytest.mark.parametrize("kind", ["top", "distinct", "quantiles", "ranges"])
 def test_windows_of_a_range_end_with_the_stream(runs: Runs, kind: str) -> None:
     """Batches that end with rows without an item, which count for the position alone."""
     csv = ["--format", "csv", "--by", "n", "--time", "when", "--window", "12h", *DAY]
