@@ -1,20 +1,19 @@
-"""The options of one statistic: distinct items, a distribution of values, ranges of keys."""
+"""The options of one statistic: a distribution of values, ranges of keys; what all have."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from lazysketch import Bins, DistinctCount, Distribution, PersonBound, Ranges
+from lazysketch import Bins, Distribution, PersonBound, Ranges
 from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_with_default
 from lazysketch.cli.people_options import MOST_PEOPLE, USER, are_bounded
 from lazysketch.cli.settings import GuaranteeSettings, waits_for_end
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.specification.distinct_spec import DEFAULT_BITS, DEFAULT_LEVELS, distinct_spec
 from lazysketch.specification.distribution_spec import distribution_spec
 from lazysketch.specification.ranges_spec import DEFAULT_BITS as KEY_BITS
 from lazysketch.specification.ranges_spec import DEFAULT_WIDTH, ranges_spec
@@ -24,18 +23,16 @@ from lazysketch.specification.value_tree import MOST_BINS
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from lazysketch import DistinctWindows, DistributionWindows, RangesWindows
+    from lazysketch import DistributionWindows, RangesWindows
     from lazysketch.cli.options import Command
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.sources import Source
-    from lazysketch.specification.distinct_spec import BitmapOptions
     from lazysketch.specification.distribution_spec import BinnedOptions
     from lazysketch.specification.ranges_spec import KeyOptions
     from lazysketch.specification.schedules import Schedule
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import Store
     from lazysketch.store.stored_statistic_windows import (
-        StoredDistinctWindows,
         StoredDistributionWindows,
         StoredRangesWindows,
     )
@@ -43,12 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BINS",
-    "DistinctSettings",
     "DistributionSettings",
     "RangesSettings",
     "StatisticSettings",
-    "WindowedSettings",
-    "distinct_options",
     "distribution_options",
     "horizon_option",
     "ranges_options",
@@ -98,56 +92,6 @@ class StatisticSettings(GuaranteeSettings):
         if self.chosen is not None:
             return self.chosen
         return Single() if self.at_end else Punctual(horizon=self.horizon)
-
-
-@dataclass(frozen=True, slots=True)
-class DistinctSettings(StatisticSettings):
-    """The parameters of a count of distinct items."""
-
-    bits: int
-    levels: int
-    hash_seed: int | None
-
-    @property
-    def spec(self) -> TableSpec:
-        """The checked description of the count."""
-        return distinct_spec(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
-            bits=self.bits,
-            levels=self.levels,
-            hash_seed=self.hash_seed,
-            schedule=self.schedule,
-        )
-
-    def create(self) -> DistinctCount:
-        """Return a fresh count."""
-        return DistinctCount.from_spec(self.spec)
-
-    @property
-    def options(self) -> BitmapOptions:
-        """The arguments of windows."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "relation": self.relation,
-            "bits": self.bits,
-            "levels": self.levels,
-            "hash_seed": self.hash_seed,
-        }
-
-    def windows(self, **cut: Unpack[CutOptions]) -> DistinctWindows:
-        """Return fresh windows."""
-        from lazysketch import DistinctWindows  # late: few runs count in windows
-
-        return DistinctWindows(**cut, **self.options)
-
-    def kept_windows(
-        self, store: Store, name: str, **cut: Unpack[CutOptions]
-    ) -> StoredDistinctWindows:
-        """Return the windows of a store, new or as they were left."""
-        return store.distinct_windows(name, **cut, **self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,10 +254,6 @@ class RangesSettings(StatisticSettings):
         return store.ranges_windows(name, **cut, **self.options)
 
 
-WindowedSettings: TypeAlias = DistinctSettings | DistributionSettings | RangesSettings
-"""Those of statistics that have windows."""
-
-
 def _numbers(option: str, text: str) -> list[float]:
     """Return numbers between commas."""
     try:
@@ -345,11 +285,6 @@ def shares_of(option: str, text: str) -> tuple[float, ...]:
     return tuple(shares)
 
 
-def distinct_options(command: Command) -> Command:
-    """Add the options of a count of distinct items; the command gets them as ``counting``."""
-    return gathered(DistinctSettings, "counting", *_DISTINCT)(command)
-
-
 def distribution_options(command: Command) -> Command:
     """Add the options of a distribution of values; the command gets them as ``counting``."""
     return gathered(DistributionSettings, "counting", *BINS, *_DISTRIBUTION)(command)
@@ -366,30 +301,6 @@ horizon_option: Final = partial(
     type=int,
     metavar="STEPS",
     help="Longest possible stream, if known; reduces the noise.  [default: unlimited]",
-)
-_DISTINCT: Final = (
-    *PRIVACY[:2],
-    option_with_default(
-        "--relation",
-        type=click.Choice(["substitution", "zero-out"]),
-        default="substitution",
-        help="Neighbouring streams have the events of another item in place of all events of one "
-        "(substitution), or empty steps (zero-out), which has half the noise.",
-    ),
-    horizon_option(),
-    option_with_default(
-        "--bits",
-        type=int,
-        default=DEFAULT_BITS,
-        help="Bits of each sampling level, a power of two; the error is about 0.9 / sqrt(bits).",
-    ),
-    option_with_default(
-        "--levels",
-        type=int,
-        default=DEFAULT_LEVELS,
-        help="Sampling levels; numbers up to bits * 4^levels can be told apart.",
-    ),
-    hash_seed_option("counts of one stream that are compared share it"),
 )
 BINS: Final = (
     click.option(

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lazysketch.cli.distinct_options import distinct_options
 from lazysketch.cli.input_options import files_argument, unweighted_input_options
 from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import result_options, state_options
 from lazysketch.cli.run.state_definition import DISTINCT
 from lazysketch.cli.run.statistic_run import run_of_statistic
-from lazysketch.cli.statistic_options import distinct_options
 from lazysketch.cli.window_options import cut_options
 
 if TYPE_CHECKING:
+    from lazysketch.cli.distinct_options import DistinctSettings
     from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import (
         InputSettings,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         ResultSettings,
         StateSettings,
     )
-    from lazysketch.cli.statistic_options import DistinctSettings
 
 
 @click.command()

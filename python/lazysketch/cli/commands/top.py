@@ -241,9 +241,13 @@ def top(
     from lazysketch.cli.run.people import check_people
     from lazysketch.cli.run.result_checks import check_result
     from lazysketch.cli.run.sliding import sliding_target
-    from lazysketch.cli.run.starting import discovered_target, listed_target, open_inputs
+    from lazysketch.cli.run.starting import (
+        discovered_target,
+        goes_on,
+        listed_target,
+        open_inputs,
+    )
     from lazysketch.cli.run.state import State
-    from lazysketch.cli.run.state_keys import goes_on
 
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, windows=windows, result=result)

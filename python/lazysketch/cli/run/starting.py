@@ -12,13 +12,18 @@ from lazysketch.cli.view.output import tell
 from lazysketch.sources.io.byte_stream import size_of
 
 if TYPE_CHECKING:
+    from lazysketch.cli.distinct_options import DistinctSettings
     from lazysketch.cli.run.state import State
     from lazysketch.cli.run.statistic import Shown
     from lazysketch.cli.run.windowed_statistic import WindowedStatistic
     from lazysketch.cli.run.windows import WindowSettings
-    from lazysketch.cli.settings import DiscoverySettings, InputSettings, SketchSettings
+    from lazysketch.cli.settings import (
+        DiscoverySettings,
+        InputSettings,
+        SketchSettings,
+        StateSettings,
+    )
     from lazysketch.cli.statistic_options import (
-        DistinctSettings,
         DistributionSettings,
         RangesSettings,
     )
@@ -26,7 +31,20 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.report import RowsOf
     from lazysketch.sources import Source
 
-__all__ = ["discovered_target", "listed_target", "open_inputs", "statistic_target"]
+__all__ = ["discovered_target", "goes_on", "listed_target", "open_inputs", "statistic_target"]
+
+
+def goes_on(kept: StateSettings) -> bool:
+    """Return whether there is a state of an earlier run.
+
+    Args:
+        kept: Where it would be.
+    """
+    if kept.state is None:
+        return False
+    from lazysketch.store.opening import is_store  # late: few runs have a state
+
+    return is_store(kept.state)
 
 
 def open_inputs(

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import click
     from typing_extensions import Self
 
+    from lazysketch.cli.distinct_options import DistinctSettings
     from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import (
         DiscoverySettings,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
         StateSettings,
     )
     from lazysketch.cli.statistic_options import (
-        DistinctSettings,
         DistributionSettings,
         RangesSettings,
     )

@@ -16,7 +16,6 @@ from lazysketch.sketches.keys import Key
 from lazysketch.store.opening import anchor_of, is_store, open_store
 
 if TYPE_CHECKING:
-    from lazysketch.cli.settings import StateSettings
     from lazysketch.store import Store
 
 _IN_DOUBT: Final = (
@@ -24,16 +23,7 @@ _IN_DOUBT: Final = (
     "with fresh noise, whose cost is added"
 )
 
-__all__ = ["default_key_file", "goes_on", "key_for", "key_of", "new_key", "opened"]
-
-
-def goes_on(settings: StateSettings) -> bool:
-    """Return whether there is a state of an earlier run.
-
-    Args:
-        settings: Where it would be.
-    """
-    return settings.state is not None and is_store(settings.state)
+__all__ = ["default_key_file", "key_for", "key_of", "new_key", "opened"]
 
 
 def opened(folder: str, *, key: Key, anchor: str | None, new_era: bool = False) -> Store:

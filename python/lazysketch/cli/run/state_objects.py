@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from lazysketch.cli.distinct_options import DistinctSettings
 from lazysketch.cli.run.state_definition import (
     DISCOVERED,
     DISTINCT,
@@ -22,7 +23,6 @@ from lazysketch.cli.run.state_definition import (
 )
 from lazysketch.cli.settings import DiscoverySettings, SketchSettings
 from lazysketch.cli.statistic_options import (
-    DistinctSettings,
     DistributionSettings,
     RangesSettings,
 )

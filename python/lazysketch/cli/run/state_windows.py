@@ -17,8 +17,8 @@ from lazysketch.cli.run.state_definition import (
     OPTIONS_OF,
 )
 from lazysketch.cli.run.state_objects import OBJECT, counted_by, pinned_options, values_of
+from lazysketch.cli.run.windowed_statistic import WindowedSettings
 from lazysketch.cli.run.windows import WindowSettings
-from lazysketch.cli.statistic_options import WindowedSettings
 from lazysketch.store.stored_windows import StoredWindows
 from lazysketch.windows.cuts import cut_of
 

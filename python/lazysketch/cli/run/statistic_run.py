@@ -5,16 +5,15 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
+from lazysketch.cli.distinct_options import DistinctSettings
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
-from lazysketch.cli.run.starting import open_inputs, statistic_target
+from lazysketch.cli.run.starting import goes_on, open_inputs, statistic_target
 from lazysketch.cli.run.state import State
 from lazysketch.cli.run.state_definition import DISTINCT
-from lazysketch.cli.run.state_keys import goes_on
 from lazysketch.cli.statistic_options import (
-    DistinctSettings,
     DistributionSettings,
     RangesSettings,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
+from lazysketch.cli.distinct_options import DistinctSettings
 from lazysketch.cli.run.statistic import OfNoItems
 from lazysketch.cli.run.windowed import Windowed, check_times
 from lazysketch.cli.run.windows import facts_of, named_as_options, span_of
-from lazysketch.cli.statistic_options import WindowedSettings
+from lazysketch.cli.statistic_options import DistributionSettings, RangesSettings
 from lazysketch.cli.view.output import Report
 from lazysketch.cli.view.report import CONFIDENCE, Moment, interval_caption
 from lazysketch.cli.view.window_words import instant_in_words, length_in_words
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 
     Statistics: TypeAlias = DistinctWindows | DistributionWindows | RangesWindows
 
-__all__ = ["WindowedStatistic", "windowed_statistic"]
+__all__ = ["WindowedSettings", "WindowedStatistic", "windowed_statistic"]
+
+WindowedSettings: TypeAlias = DistinctSettings | DistributionSettings | RangesSettings
+"""Those of statistics that have windows."""
 
 
 class WindowedStatistic(Windowed, OfNoItems):
