@@ -94,7 +94,9 @@ def noise_of_windows(system: StatisticWindowsModel) -> Outcome:
             clock.slices = WINDOWS * SLICES
             for windows in made:
                 first, second = (window.release for window in windows.windows)
-                if first.sketch_id == second.sketch_id or np.array_equal(first.table, second.table):
+                # Two draws of one cell are equal in one run of some hundreds.
+                equal = first.table.size > 1 and np.array_equal(first.table, second.table)
+                if equal or first.sketch_id == second.sketch_id:
                     yield f"two windows share their noise: {windows!r}, run {number}"
 
     return exact_outcome("each window has noise of its own", failures(), cases=16)
