@@ -111,6 +111,7 @@ def _subjects() -> list[Subject]:
         _of(ls.DistinctCount, {"horizon": 64, "bits": 128, "levels": 4, **_NOISE}),
         _of(ls.Distribution, {"bins": ls.Bins([1.0, 2.0]), "horizon": 64, **_NOISE}),
         _of(ls.Ranges, {"bits": 8, "horizon": 64, **_NOISE}),
+        _of(ls.Ranges, {"bits": 8, "horizon": 64, **_NOISE, "person_bound": _FEW}),
         _of(ls.Sums, {"low": -1.0, "high": 9.0, "horizon": 64, "width": 32, **_NOISE}),
         _of(ls.Distribution, {"bins": _BINS, "horizon": 64, **_NOISE, "person_bound": _FEW}),
         _of(ls.Sums, {"low": -1.0, "high": 9.0, "horizon": 64, **_NOISE, "person_bound": _FEW}),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
-from tests.fuzzing import live_objects
+from tests.fuzzing import live_objects, live_ranges
 from tests.fuzzing.argument_values import argument
 from tests.fuzzing.live_arguments import (
     fitting,
@@ -18,7 +18,8 @@ from tests.fuzzing.live_arguments import (
     numbers,
     times,
 )
-from tests.fuzzing.numbers_of_people import of_people, with_values
+from tests.fuzzing.live_ranges import OF_RANGES
+from tests.fuzzing.numbers_of_people import OF_VALUES, with_values
 from tests.fuzzing.operations import (
     ITEM,
     MAKERS,
@@ -137,9 +138,6 @@ _OF_BOTH: Final = ("privacy", "private", "not_private_because", "schedule", "spe
 _NOTED: Final = ("privacy", "private", "not_private_because", "schedule", "mechanism", "spec")
 
 
-_ENDS_OF_RANGE: Final = {"low": number, "high": number}
-
-
 def _shown(window: Any) -> tuple[object, ...]:
     facts = (window.number, window.begin, window.end, window.ended)
     return (*facts, getattr(window, "names", ()), window.release.to_bytes())
@@ -216,20 +214,24 @@ FAMILIES: Final = {
             "values",
             live_objects.distribution,
             (
-                *[called("update", "value", optional=("user",), value=number, user=ITEM)] * 3,
-                *[of_people("update_many")] * 6,
-                *(of_people("update_rows", "empty_rows"), of_people("update_batch")),
-                _TICK,
-                called("quantile", "share", optional=("confidence",)),
-                called("quantiles", "shares", optional=("confidence",), shares=numbers),
-                called("cdf", "value", optional=("confidence",), value=number),
-                called("total", optional=("confidence",)),
-                called("histogram", optional=("confidence", "simultaneous")),
-                called("count_between", "low", "high", optional=("confidence",), **_ENDS_OF_RANGE),
+                *OF_VALUES,
                 duplications,
                 *_ENDS,
                 called("release"),
                 reads("steps", "horizon", "closed", "sketch_id", "bins", *_NOTED),
+            ),
+            (lambda live: live.steps, *_BYTES),
+            lambda live: live.finish(),
+        ),
+        Family(
+            "ranges",
+            live_ranges.ranges,
+            (
+                *OF_RANGES,
+                duplications,
+                *_ENDS,
+                called("release"),
+                reads("steps", "horizon", "closed", "bits", "width", "hash_seed", *_NOTED),
             ),
             (lambda live: live.steps, *_BYTES),
             lambda live: live.finish(),

@@ -99,6 +99,7 @@ def test_every_public_operation_is_fuzzed() -> None:
         "counters": (ls.ContinualCounters,),
         "distinct items": (ls.DistinctCount,),
         "values": (ls.Distribution,),
+        "ranges": (ls.Ranges,),
         "sums": (ls.Sums,),
         "heavy hitters": (ls.HeavyHitters,),
         "hierarchies": (ls.HierarchicalHeavyHitters,),

@@ -14,6 +14,8 @@ _RANGES: Final = "lazysketch.specification.ranges"
 _KEYS: Final = "lazysketch.estimation.key_ranges:KeyRanges"
 _NOISE: Final = "tests/unit/privacy/test_ranges_noise.py::"
 _ANSWERS: Final = "tests/unit/estimation/test_key_ranges.py::"
+_OF_PEOPLE: Final = "tests/unit/privacy/test_ranges_of_people.py::"
+_MOVED_BY_PEOPLE: Final = _OF_PEOPLE + "test_no_person_moves_the_queries_further_than_calibrated"
 _COVERAGE: Final = "tests/statistical/test_ranges_coverage.py::"
 
 BUGS_OF_RANGES_IN_THE_CORE: Final = (
@@ -101,6 +103,60 @@ BUGS_OF_RANGES: Final = (
         patch=edited(
             f"{_KEYS}._collides",
             ("return cell[0] > self._exact", "return False"),
+        ),
+    ),
+    PlantedBug(
+        name="keys-of-one-person-of-two",
+        subject="sensitivity",
+        claim="Noise of ranges covers the person who goes, and not the one who comes instead.",
+        caught_by=f"{_MOVED_BY_PEOPLE}[1-None-substitution-True]",
+        patch=edited(
+            f"{_RANGES}:ranges_sensitivity2",
+            (" * people_changed(person_bound, relation=relation) ** 2", ""),
+        ),
+    ),
+    PlantedBug(
+        name="keys-of-a-person-as-one-event",
+        subject="sensitivity",
+        claim="Noise of ranges is that of one event, however many of a person are counted.",
+        caught_by=f"{_MOVED_BY_PEOPLE}[2-None-zero-out-True]",
+        patch=edited(
+            "lazysketch.specification.table_spec:TableSpec._events_per_cell",
+            (
+                "self.person_bound.events",
+                "1 if self.kind == 'ranges' else self.person_bound.events",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="people-of-ranges-as-one-substituted-event",
+        subject="sensitivity",
+        claim="Under substitution people of ranges stay at their steps, as events do.",
+        caught_by=_OF_PEOPLE + "test_substituted_events_are_no_substituted_people",
+        patch=edited(
+            f"{_RANGES}:ranges_sensitivity2",
+            ("if person_bound is not None:", "if person_bound and relation == 'zero-out':"),
+        ),
+    ),
+    PlantedBug(
+        name="draws-of-one-person-of-ranges",
+        subject="accounting",
+        claim="The account of floats takes all people who change ranges for one.",
+        caught_by=_OF_PEOPLE + "test_the_account_covers_all_draws_that_people_change",
+        patch=edited(
+            f"{_RANGES}:changed_cells_of_ranges",
+            (" * people_changed(person_bound, relation=relation)", ""),
+        ),
+    ),
+    PlantedBug(
+        name="releases-of-people-of-ranges-as-events",
+        subject="accounting",
+        claim="A release of ranges states the noise multiplier of events where it protects people.",
+        caught_by="tests/unit/sketches/test_people_of_ranges.py::"
+        "test_a_release_says_who_is_protected",
+        patch=edited(
+            "lazysketch.releases.parts:_sensitivity2_of",
+            ("depth, width, relation, person_bound=bound", "depth, width, relation"),
         ),
     ),
 )

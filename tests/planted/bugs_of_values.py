@@ -176,7 +176,7 @@ BUGS_OF_VALUES: Final = (
         caught_by="tests/unit/cli/commands/test_quantiles_of_people.py::"
         "test_the_guarantee_is_that_of_the_options",
         patch=edited(
-            "lazysketch.cli.statistic_options:DistributionSettings.person_bound",
+            "lazysketch.cli.statistic_options:_EventsOrPeople.person_bound",
             ("self.per_person is None", "True"),
         ),
     ),

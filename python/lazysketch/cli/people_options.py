@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from lazysketch.privacy.person_bound import PersonBound
 
-__all__ = ["DEFAULT_CELLS", "MOST_PEOPLE", "OF_CELLS", "USER", "are_bounded", "bound_of_cells"]
+__all__ = [
+    "DEFAULT_CELLS",
+    "MOST_PEOPLE",
+    "OF_CELLS",
+    "USER",
+    "are_bounded",
+    "bound_of_cells",
+    "people_options",
+]
 
 # Of one person: few have many more different items, and each costs noise: 10 cells cost sqrt(10).
 DEFAULT_CELLS: Final = 10
@@ -50,6 +58,25 @@ OF_CELLS: Final = (
     ),
     MOST_PEOPLE,
 )
+
+
+_Command: TypeAlias = "Callable[..., int | None]"
+
+
+def people_options(counted: str) -> tuple[Callable[[_Command], _Command], ...]:
+    """Return the options of people of a verb that counts so much of each person, anywhere.
+
+    Args:
+        counted: What is counted, for the help.
+    """
+    per_person = click.option(
+        "--per-person",
+        type=int,
+        metavar="N",
+        help=f"With --user: {counted} of one person that count; the noise grows with N.  "
+        "[default: 1]",
+    )
+    return (USER, per_person, MOST_PEOPLE)
 
 
 def are_bounded(

@@ -11,7 +11,7 @@ import click
 
 from lazysketch import Bins, Distribution, PersonBound, Ranges
 from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_with_default
-from lazysketch.cli.people_options import MOST_PEOPLE, USER, are_bounded
+from lazysketch.cli.people_options import are_bounded, people_options
 from lazysketch.cli.settings import GuaranteeSettings, waits_for_end
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.specification.distribution_spec import distribution_spec
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from lazysketch import DistributionWindows, RangesWindows
-    from lazysketch.cli.options import Command
+    from lazysketch.cli.options import Command, Decorator
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.sources import Source
     from lazysketch.specification.distribution_spec import BinnedOptions
@@ -95,7 +95,35 @@ class StatisticSettings(GuaranteeSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class DistributionSettings(StatisticSettings):
+class _EventsOrPeople(StatisticSettings):
+    """The parameters of what protects events, or people with so many events, anywhere."""
+
+    max_events_per_user: int = field(kw_only=True)
+    per_person: int | None = field(default=None, kw_only=True)
+    most_people: int | None = field(default=None, kw_only=True)
+
+    @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of one person; None without people.
+
+        Raises:
+            ArgumentTypeError: An option that needs ``--user``.
+            ArgumentValueError: A number outside its range, or events declared too.
+        """
+        bounds = {"--per-person": self.per_person, "--most-people": self.most_people}
+        if not are_bounded(self.user, bounds, max_events_per_user=self.max_events_per_user):
+            return None
+        try:
+            return PersonBound(
+                events=1 if self.per_person is None else self.per_person,
+                most_people=self.most_people,
+            )
+        except ArgumentValueError as error:
+            raise ArgumentValueError(str(error).replace("events:", "per_person:", 1)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionSettings(_EventsOrPeople):
     """The parameters of a distribution of values."""
 
     low: float | None
@@ -103,9 +131,6 @@ class DistributionSettings(StatisticSettings):
     bins: int
     scale: str
     edges: str | None
-    max_events_per_user: int
-    per_person: int | None = None
-    most_people: int | None = None
 
     def check(self) -> None:
         """Raise unless there are bins, before anything is read; the errors name the options."""
@@ -140,25 +165,6 @@ class DistributionSettings(StatisticSettings):
             )
         made = Bins.logarithmic if self.scale == "log" else Bins.linear
         return made(self.low, self.high, number=self.bins - 2)
-
-    @property
-    def person_bound(self) -> PersonBound | None:
-        """What is counted of one person; None without people.
-
-        Raises:
-            ArgumentTypeError: An option that needs ``--user``.
-            ArgumentValueError: A number outside its range, or events declared too.
-        """
-        bounds = {"--per-person": self.per_person, "--most-people": self.most_people}
-        if not are_bounded(self.user, bounds, max_events_per_user=self.max_events_per_user):
-            return None
-        try:
-            return PersonBound(
-                events=1 if self.per_person is None else self.per_person,
-                most_people=self.most_people,
-            )
-        except ArgumentValueError as error:
-            raise ArgumentValueError(str(error).replace("events:", "per_person:", 1)) from None
 
     @property
     def spec(self) -> TableSpec:
@@ -202,12 +208,11 @@ class DistributionSettings(StatisticSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class RangesSettings(StatisticSettings):
+class RangesSettings(_EventsOrPeople):
     """The parameters of counts of ranges of keys."""
 
     bits: int
     width: int
-    max_events_per_user: int
     hash_seed: int | None
 
     @property
@@ -220,6 +225,7 @@ class RangesSettings(StatisticSettings):
             delta=self.delta,
             relation=self.relation,
             max_events_per_user=self.max_events_per_user,
+            person_bound=self.person_bound,
             hash_seed=self.hash_seed,
             schedule=self.schedule,
         )
@@ -338,17 +344,7 @@ BINS: Final = (
     ),
 )
 _GUARANTEE: Final = (*PRIVACY[:3], horizon_option(), PRIVACY[3])
-_DISTRIBUTION: Final = (
-    *_GUARANTEE,
-    USER,
-    click.option(
-        "--per-person",
-        type=int,
-        metavar="N",
-        help="With --user: values of one person that count; the noise grows with N.  [default: 1]",
-    ),
-    MOST_PEOPLE,
-)
+_DISTRIBUTION: Final[tuple[Decorator, ...]] = (*_GUARANTEE, *people_options("values"))
 KEYS: Final = (
     option_with_default(
         "--bits",
@@ -365,8 +361,9 @@ KEYS: Final = (
         help="Columns; a count has bits * width cells. More of them have fewer collisions.",
     ),
 )
-_RANGES: Final = (
+_RANGES: Final[tuple[Decorator, ...]] = (
     *_GUARANTEE,
+    *people_options("keys"),
     *KEYS,
     hash_seed_option("counts whose releases are merged share it"),
 )

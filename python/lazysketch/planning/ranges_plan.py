@@ -19,6 +19,7 @@ from lazysketch.estimation.error_model import deviations_of, level_of
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.estimation.key_ranges import KeyRanges, Located
 from lazysketch.planning.noise_over_time import mean_noise_variance
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.ranges import Ranges
@@ -103,6 +104,7 @@ def plan_ranges(
     relation: Relation = "substitution",
     mechanism: MechanismName = "tree",
     max_events_per_user: int = 1,
+    person_bound: PersonBound | None = None,
     confidence: float = 0.95,
 ) -> RangesPlan:
     """Return counts of ranges to make, and the error of their answers.
@@ -115,7 +117,7 @@ def plan_ranges(
     Args:
         epsilon: privacy parameter, above 0 and at most 100.
         delta: privacy parameter, above 0 and below 1.
-        keys: number of keys that are expected, 1 to 2^48.
+        keys: number of keys that are expected to be counted, 1 to 2^48.
         bits: bits of a key, 1 to 64.
         width: columns, 2 to 2^24.
         prefix: bits of the networks whose error is predicted, 1 to ``bits``; by default half of
@@ -126,6 +128,8 @@ def plan_ranges(
         relation: ``"substitution"`` or ``"zero-out"``.
         mechanism: as for :class:`lazysketch.Ranges`.
         max_events_per_user: events of one person that are protected together.
+        person_bound: what is counted of each person, who is protected then. Keys beyond it are no
+            part of ``keys``.
         confidence: of the interval, above 0 and below 1.
 
     Returns:
@@ -158,6 +162,7 @@ def plan_ranges(
         schedule=schedule,
         mechanism=mechanism,
         max_events_per_user=max_events_per_user,
+        person_bound=person_bound,
     )
     depth = (spec.depth + 1) // 2 if prefix is None else prefix
     depth = checked_integer("prefix", depth, most=spec.depth)

@@ -46,10 +46,10 @@ class PersonBound:
 
     Args:
         cells: cells of each row of the table that hold events of the person, 1 to 4,096: about the
-            number of different items that are counted. 1 by default, and for values, which a
-            person may have anywhere.
+            number of different items that are counted. 1 by default, and for values and keys of
+            ranges, which a person may have anywhere.
         events: events of the person in each of these cells, 1 to 65,535; repetitions of an item. Of
-            a distribution: values of the person.
+            a distribution or of ranges: values or keys of the person.
         most_people: people whose events are counted, the first ones of the stream; None for all. A
             limit bounds the memory, of about 60 + 6 * depth * cells bytes for each person, and
             doubles the noise.

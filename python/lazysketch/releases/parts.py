@@ -226,7 +226,11 @@ def _privacy_of(
         max_weight=stated_weight(kind, noise["max_weight"]),
         max_events_per_user=noise["max_events_per_user"],
         depth=sharing_rows(
-            kind, depth=release.depth, width=release.width, relation=noise["relation"]
+            kind,
+            depth=release.depth,
+            width=release.width,
+            relation=noise["relation"],
+            person_bound=bound,
         ),
         person_bound=stated_bound(kind, bound),
         private=not reasons,
@@ -256,7 +260,8 @@ def _sensitivity2_of(
         tree = ValueTree(release.value_rows, release.width)
         return node_sums_sensitivity2(tree, relation=noise["relation"], person_bound=bound)
     if release.kind == "ranges":
-        return ranges_sensitivity2(release.depth, release.width, noise["relation"])
+        depth, width, relation = release.depth, release.width, noise["relation"]
+        return ranges_sensitivity2(depth, width, relation, person_bound=bound)
     return table_sensitivity2(
         release.kind,
         depth=release.depth,

@@ -44,7 +44,9 @@ class Ranges(HeldTable):
     Guarantee: all releases, at any number of steps, together satisfy (epsilon, delta)-DP for one
     event (``max_events_per_user`` of them): that it has another key, or its step is empty
     (``"substitution"``), or that it is there or its step is empty (``"zero-out"``). Events may be
-    chosen by what was published before.
+    chosen by what was published before. With ``person_bound`` it holds for all events of one
+    person, who may have any others at any steps, or none; events beyond the bound take empty steps,
+    and no answer counts them.
 
     Args:
         key: master key; a fresh one when None.
@@ -53,7 +55,7 @@ class Ranges(HeldTable):
         ArgumentTypeError: a wrong type.
         ArgumentValueError: a value outside its range.
 
-    Source: docs/theory.md, Theorem 26; docs/ranges.md.
+    Source: docs/theory.md, Theorems 26 and 26b; docs/ranges.md.
 
     Example:
         >>> import lazysketch as ls
@@ -74,23 +76,25 @@ class Ranges(HeldTable):
         check_keywords(type(self), positional, options, RangesOptions, example=_EXAMPLE)
         self._table = self._KIND.from_spec(ranges_spec(**options), key=key)
 
-    def update(self, key: int) -> None:
+    def update(self, key: int, *, user: object = None) -> None:
         """Take one step with a key.
 
         Guarantee: a call that raises changes nothing.
 
         Args:
             key: 0 to 2^bits - 1.
+            user: the person of the key, any item; required if people are bounded.
 
         Raises:
-            ItemError: not an integer, or outside its range.
+            ItemError: not an integer, or outside its range; or a person that is no item.
+            ArgumentValueError: no person.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update(key)
+        self._table.update(key, user=user)
 
-    def update_many(self, keys: object, *, column: str | None = None) -> None:
+    def update_many(self, keys: object, *, column: str | None = None, user: object = None) -> None:
         """Take one step for each of many keys, in order.
 
         Guarantee: the whole batch is checked before the first key is counted; the result is that of
@@ -99,35 +103,46 @@ class Ranges(HeldTable):
         Args:
             keys: Arrow data, a NumPy array or an iterable of integers.
             column: the name of the column, for a table with several columns.
+            user: the person of each key, one item per key; required if people are bounded.
 
         Raises:
-            ItemError: not an integer, or outside its range; the message gives its position.
+            ItemError: not an integer, or outside its range, or a person that is no item; the
+                message gives its position.
             ArgumentTypeError: no batch, or several columns without ``column``.
+            ArgumentValueError: another number of people.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_many(keys, column=column)
+        self._table.update_many(keys, column=column, user=user)
 
-    def update_rows(self, keys: object, *, empty_rows: object, column: str | None = None) -> None:
+    def update_rows(
+        self,
+        keys: object,
+        *,
+        empty_rows: object,
+        column: str | None = None,
+        user: object = None,
+    ) -> None:
         """Take one step for each of many rows, of which some have no key.
 
         Args:
             keys: the keys of the rows that have one.
             empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
             column: the name of the column, for a table with several columns.
+            user: the person of each key, as for :meth:`update_many`.
 
         Raises:
             ItemError: as for :meth:`update_many`.
             ArgumentTypeError: as there.
-            ArgumentValueError: positions that do not increase, or are past the last row.
+            ArgumentValueError: as there; positions that do not increase, or are past the last row.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_rows(keys, empty_rows=empty_rows, column=column)
+        self._table.update_rows(keys, empty_rows=empty_rows, column=column, user=user)
 
-    def update_batch(self, keys: object, *, column: str | None = None) -> None:
+    def update_batch(self, keys: object, *, column: str | None = None, user: object = None) -> None:
         """Take one step with any number of keys; for the batch schedule.
 
         Guarantee: the number of keys is not published; nothing is applied when the call raises.
@@ -135,16 +150,17 @@ class Ranges(HeldTable):
         Args:
             keys: Arrow data, a NumPy array or an iterable of integers; may be empty.
             column: the name of the column, for a table with several columns.
+            user: the person of each key, as for :meth:`update_many`.
 
         Raises:
             ItemError: as for :meth:`update_many`.
             ArgumentTypeError: as there.
-            ArgumentValueError: another schedule.
+            ArgumentValueError: as there; another schedule.
             HorizonError: past the last batch.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_batch(keys, column=column)
+        self._table.update_batch(keys, column=column, user=user)
 
     def count_between(self, low: int, high: int, *, confidence: float = 0.95) -> Interval:
         """Return the number of keys so far from one key up to below another.

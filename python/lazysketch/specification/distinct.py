@@ -97,12 +97,12 @@ def stated_bound(kind: CountKind, bound: PersonBound | None) -> PersonBound | No
         bound: the bound in its description.
 
     Returns:
-        The same; for distinct items that each is counted once, and for values that they may be
-        anywhere.
+        The same; for distinct items that each is counted once, and for values and ranges that
+        events may be anywhere.
     """
     if kind == "distinct":
         return CountedOnce()
-    if kind == "values" and bound is not None:
+    if kind in ("values", "ranges") and bound is not None:
         return CountedEvents(events=bound.events, most_people=bound.most_people)
     return bound
 

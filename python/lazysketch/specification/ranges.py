@@ -1,6 +1,6 @@
 """What a description of a table of ranges must be, and what an event changes in it.
 
-Source: docs/theory.md, Theorem 26.
+Source: docs/theory.md, Theorems 26 and 26b.
 """
 
 from __future__ import annotations
@@ -8,10 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.relations import people_changed
 from lazysketch.specification.required_fields import check_required
 from lazysketch.specification.schedules import Batch, Punctual, Single
+from lazysketch.specification.values import check_one_place
 
 if TYPE_CHECKING:
+    from lazysketch.privacy.person_bound import PersonBound
     from lazysketch.privacy.relations import CountKind, Relation
     from lazysketch.specification.table_spec import TableSpec
 
@@ -65,67 +68,86 @@ def packed_cell(row: int, node: int, width: int) -> tuple[int, int]:
     return divmod((1 << row) + node, width)
 
 
-def ranges_sensitivity2(depth: int, width: int, relation: Relation) -> int:
+def ranges_sensitivity2(
+    depth: int, width: int, relation: Relation, *, person_bound: PersonBound | None = None
+) -> int:
     """Return the squared L2 sensitivity of a table of ranges, per unit of weight.
 
-    Guarantee: an upper bound for every hash function; attained.
+    Guarantee: an upper bound for every hash function: for one event, attained; with a bound for one
+    event of each person who comes or goes, with keys and at steps of their own.
 
     Args:
         depth: bits of the keys.
         width: columns.
         relation: ``"substitution"`` or ``"zero-out"``.
+        person_bound: what is counted of a person, who is protected then.
 
     Returns:
         A positive integer.
 
-    Source: docs/theory.md, Theorem 26.
+    Source: docs/theory.md, Theorems 26 and 26b.
 
     Example:
         >>> ranges_sensitivity2(32, 4096, "substitution"), ranges_sensitivity2(32, 4096, "zero-out")
         (96, 32)
     """
+    if person_bound is not None:
+        return depth * people_changed(person_bound, relation=relation) ** 2
     if relation == "zero-out":
         return depth
     exact = exact_coefficients(depth, width)
     return 2 * (exact + 1) + 4 * (depth - 1 - exact)
 
 
-def sharing_rows(kind: CountKind, *, depth: int, width: int, relation: Relation) -> int:
+def sharing_rows(
+    kind: CountKind,
+    *,
+    depth: int,
+    width: int,
+    relation: Relation,
+    person_bound: PersonBound | None = None,
+) -> int:
     """Return the rows of a table that share its sensitivity equally, as Theorem 15 counts them.
 
-    The depths of ranges share that of a substitution unequally: of a square of M none has more than
-    4, and the theorem holds as if M / 6 rows shared it.
+    The depths of ranges share that of a substituted event unequally: of a square of M none has more
+    than 4, and the theorem holds as if M / 6 rows shared it. That of people they share equally.
 
     Args:
         kind: of the table.
         depth: rows; for ranges the bits of a key.
         width: columns.
         relation: ``"substitution"`` or ``"zero-out"``.
+        person_bound: what is counted of a person.
 
     Returns:
         1 to ``depth``.
 
-    Source: docs/theory.md, Theorem 26.
+    Source: docs/theory.md, Theorems 26 and 26b.
 
     Example:
         >>> sharing_rows("ranges", depth=32, width=4096, relation="substitution")
         16
     """
-    if kind != "ranges" or relation == "zero-out":
+    if kind != "ranges" or relation == "zero-out" or person_bound is not None:
         return depth
     return max(1, ranges_sensitivity2(depth, width, relation) // 6)
 
 
-def changed_cells_of_ranges(depth: int, relation: Relation) -> int:
-    """Return the number of cells that can differ between neighbours.
+def changed_cells_of_ranges(
+    depth: int, relation: Relation, *, person_bound: PersonBound | None = None
+) -> int:
+    """Return the number of cells that differ, for the same as :func:`ranges_sensitivity2`.
 
     Args:
         depth: bits of the keys.
         relation: ``"substitution"`` or ``"zero-out"``.
+        person_bound: what is counted of a person.
 
     Returns:
-        One cell per bit, two under substitution.
+        One cell per bit, two under substitution; one per bit for each person who comes or goes.
     """
+    if person_bound is not None:
+        return depth * people_changed(person_bound, relation=relation)
     return depth if relation == "zero-out" else 2 * depth
 
 
@@ -146,5 +168,6 @@ def check_ranges(spec: TableSpec) -> None:
         raise ArgumentValueError(
             f"schedule: expected Punctual, Batch or Single for ranges, got {spec.schedule.name}"
         )
-    wanted = {"max_changes": 1, "person_bound": None, "calibration": "analytic"}
+    wanted = {"max_changes": 1, "calibration": "analytic"}
     check_required(spec, wanted, of="ranges")
+    check_one_place(spec.person_bound, of="ranges")

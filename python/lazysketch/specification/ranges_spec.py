@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, TypedDict
 
 from lazysketch.arguments import checked_integer
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.every_step import every_step_unless
 from lazysketch.specification.mechanisms import MechanismName
@@ -57,10 +58,14 @@ class RangesOptions(KeyOptions, total=False):
         horizon: number of steps, or None for any number; with a horizon there is less noise.
         schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
             step, which costs nothing but noise. With batches there is least noise.
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are: so many keys, whatever they are. Every key needs its person:
+            ``update_many(keys, user=people)``.
     """
 
     horizon: int | None
     schedule: Schedule | None
+    person_bound: PersonBound | None
 
 
 def ranges_spec(
@@ -74,6 +79,7 @@ def ranges_spec(
     schedule: Schedule | None = None,
     mechanism: MechanismName = "tree",
     max_events_per_user: int = 1,
+    person_bound: PersonBound | None = None,
     hash_seed: int | None = None,
 ) -> TableSpec:
     """Return the description of counts of ranges of keys.
@@ -88,6 +94,7 @@ def ranges_spec(
         schedule: when the counts are published.
         mechanism: short name of the mechanism over steps.
         max_events_per_user: events protected together.
+        person_bound: what is counted of each person, or None to protect events.
         hash_seed: public seed.
 
     Returns:
@@ -112,5 +119,6 @@ def ranges_spec(
         relation=relation,
         mechanism=mechanism,
         max_events_per_user=max_events_per_user,
+        person_bound=person_bound,
         hash_seed=hash_seed,
     )

@@ -280,8 +280,9 @@ class TableSpec:
             )
             return moved, changed_node_sums(tree, relation=relation, person_bound=bound)
         if self.kind == "ranges":
-            moved = ranges_sensitivity2(self.depth, self.width, self.relation)
-            return moved, changed_cells_of_ranges(self.depth, self.relation)
+            relation, bound = self.relation, self.person_bound
+            moved = ranges_sensitivity2(self.depth, self.width, relation, person_bound=bound)
+            return moved, changed_cells_of_ranges(self.depth, relation, person_bound=bound)
         sensitivity2 = table_sensitivity2(
             self.kind,
             depth=self.depth,
@@ -307,7 +308,13 @@ class TableSpec:
 
     @property
     def _sharing_rows(self) -> int:
-        return sharing_rows(self.kind, depth=self.depth, width=self.width, relation=self.relation)
+        return sharing_rows(
+            self.kind,
+            depth=self.depth,
+            width=self.width,
+            relation=self.relation,
+            person_bound=self.person_bound,
+        )
 
     @property
     def _events_per_cell(self) -> int:

@@ -11,20 +11,29 @@ __all__ = ["StoredRanges"]
 
 @reads_after_commit
 class StoredRanges(StoredHeldTable, Ranges):
-    """Counts of ranges of keys of a store."""
+    """Counts of ranges of keys of a store; its log has secret identities in place of people."""
 
-    def update(self, key: int) -> None:
+    def update(self, key: int, *, user: object = None) -> None:
         """Take one step with a key, as the method without a store."""
-        self._change("update_many", self._batches([key]))
+        people = None if user is None else [user]
+        self._change("update_many", self._batches([key]), user=people)
 
-    def update_many(self, keys: object, *, column: str | None = None) -> None:
+    def update_many(self, keys: object, *, column: str | None = None, user: object = None) -> None:
         """Take one step for each of many keys, as the method without a store."""
-        self._change("update_many", self._batches(keys, column))
+        self._change("update_many", self._batches(keys, column), user=user)
 
-    def update_rows(self, keys: object, *, empty_rows: object, column: str | None = None) -> None:
+    def update_rows(
+        self,
+        keys: object,
+        *,
+        empty_rows: object,
+        column: str | None = None,
+        user: object = None,
+    ) -> None:
         """Take one step for each of many rows, as the method without a store."""
-        self._change("update_rows", self._batches(keys, column), empty_rows=empty_rows)
+        batches = self._batches(keys, column)
+        self._change("update_rows", batches, empty_rows=empty_rows, user=user)
 
-    def update_batch(self, keys: object, *, column: str | None = None) -> None:
+    def update_batch(self, keys: object, *, column: str | None = None, user: object = None) -> None:
         """Take one step with any number of keys, as the method without a store."""
-        self._change("update_batch", self._batches(keys, column))
+        self._change("update_batch", self._batches(keys, column), user=user)

@@ -107,9 +107,9 @@ fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
     let scale = spec.max_weight as f64 * people_or_events(spec, events);
     let sensitivity2 = table_sensitivity2(shape, spec) * mechanism.sensitivity2();
     let multiplier = spec.sigma / (sensitivity2.sqrt() * scale);
-    let rows = match (shape.kind, spec.relation) {
-        // Their depths share the square unequally, so they count as fewer.
-        (TableKind::Ranges, Relation::Substitution) => lattices(table_changes(shape, spec)) as f64,
+    let rows = match (shape.kind, spec.relation, spec.person_bound) {
+        // Depths share what a person changes equally, but not what another key in its place does.
+        (TableKind::Ranges, Relation::Substitution, None) => lattices(table_changes(shape, spec)),
         _ => f64::from(shape.depth),
     };
     let fixed = planted!("own-check-for-fixed-events");

@@ -377,7 +377,7 @@ impl NoiseSpec {
     }
 
     /// An answer has counts of many columns, so these must have been pushed together; and a person has
-    /// one place for all values. For people of ranges there is no proof.
+    /// one place for all values or keys.
     fn check_sums(&self, kind: TableKind) -> Result<()> {
         let counted = kind.name();
         let together = matches!(
@@ -397,9 +397,8 @@ impl NoiseSpec {
         if self.mechanism == MechanismKind::SquareRoot {
             return refused("mechanism", "one with exact rounding");
         }
-        match (kind, self.person_bound) {
-            (TableKind::Ranges, Some(_)) => refused("person_bound", "none"),
-            (_, Some(bound)) if bound.cells != 1 => refused("cells", "1"),
+        match self.person_bound {
+            Some(bound) if bound.cells != 1 => refused("cells", "1"),
             _ => Ok(()),
         }
     }

@@ -137,24 +137,38 @@ fn a_person_has_one_place_in_a_table_of_sums() {
     }
 }
 
-/// One row at (1, 1e-6), and the change of each event of each person who comes or goes.
+/// One row at (1, 1e-6) for values, and for ranges one for each of 5 bits; and the change of each event
+/// of each person who comes or goes.
 #[test]
-fn noise_of_values_is_what_all_events_of_people_need() {
+fn noise_of_sums_is_what_all_events_of_people_need() {
     let tree = ValueTree::of(ValueRows::Tree, 16).unwrap();
-    let l2 = (tree.sensitivity2() as f64).sqrt();
     let [values, ranges] = sums();
-    for (relation, most, people) in PEOPLE {
-        for (share, private) in [(1.0, true), (0.98, false)] {
-            let spec = NoiseSpec {
-                schedule: Schedule::Single { horizon: None },
-                sigma: share * 4.2550 * l2 * people as f64 * 3.0,
-                ..bounded(relation, bound(1, 3, most))
-            };
-            let found = NotPrivate::of_spec(&values, &spec).is_private();
-            assert_eq!(found, private, "{relation:?} {most:?} {share}");
-            let refused = spec.validate(&ranges).unwrap_err().to_string();
-            assert!(refused.starts_with("person_bound:"), "{refused}");
+    for (shape, multiplier, squared) in [
+        (values, 4.2550, tree.sensitivity2() as f64),
+        (ranges, 4.2350, 5.0),
+    ] {
+        for (relation, most, people) in PEOPLE {
+            for (share, private) in [(1.0, true), (0.98, false)] {
+                let spec = NoiseSpec {
+                    schedule: Schedule::Single { horizon: None },
+                    sigma: share * multiplier * squared.sqrt() * people as f64 * 3.0,
+                    ..bounded(relation, bound(1, 3, most))
+                };
+                spec.validate(&shape).unwrap();
+                let found = NotPrivate::of_spec(&shape, &spec).is_private();
+                assert_eq!(found, private, "{shape:?} {relation:?} {most:?} {share}");
+            }
         }
+    }
+}
+
+/// A bound of cells would not bound what a person adds to the nodes above.
+#[test]
+fn a_person_with_several_places_is_refused_in_a_table_of_sums() {
+    for shape in sums() {
+        let spec = bounded(Relation::ZeroOut, bound(2, 3, None));
+        let refused = spec.validate(&shape).unwrap_err().to_string();
+        assert!(refused.starts_with("cells: expected 1"), "{refused}");
     }
 }
 

@@ -1,17 +1,17 @@
 """Noise of values where people are bounded: docs/theory.md, Theorem 27, on all tiny streams.
 
-Whose events count, what they move and who is a neighbour is computed here by definition.
+What events move is computed here by definition, and so is who counts and who is a neighbour.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.streams_of_people import counted, pairs
 from tests.value_matrix import matrix
 
 import lazysketch as ls
@@ -22,7 +22,6 @@ from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.value_tree import VALUE_ROWS, ValueRows, ValueTree
 
 BINS, STEPS = 4, 3
-Event = tuple[int, int] | None  # a person and a bin
 Integers = npt.NDArray[np.int64]
 
 
@@ -44,23 +43,6 @@ def spec(
     )
 
 
-def counted(stream: Iterable[Event], bound: ls.PersonBound) -> tuple[int | None, ...]:
-    """The rule: the bin of each step at which an event is counted."""
-    of: Counter[int] = Counter()
-    known: set[int] = set()
-    bins: list[int | None] = []
-    for event in stream:
-        is_counted = False
-        if event is not None:
-            person, _ = event
-            if bound.most_people is None or len(known | {person}) <= bound.most_people:
-                known.add(person)
-            is_counted = person in known and of[person] < bound.events
-            of[person] += is_counted
-        bins.append(event[1] if event is not None and is_counted else None)
-    return tuple(bins)
-
-
 def moved_by(rows: ValueRows, over_time: Strategy, leaves: Sequence[int]) -> Integers:
     """Return what an event of each step and bin adds to all queries: (step, bin, queries)."""
     below = np.tril(np.ones((BINS, BINS), dtype=np.int64))
@@ -68,22 +50,6 @@ def moved_by(rows: ValueRows, over_time: Strategy, leaves: Sequence[int]) -> Int
     return np.array(
         [[np.outer(one, over_time.shift(leaf)).ravel() for one in added] for leaf in leaves]
     )
-
-
-def pairs(relation: Relation) -> Iterable[tuple[tuple[Event, ...], tuple[Event, ...]]]:
-    """All streams of two persons that differ in all events of one; the others' are as they were."""
-    for rest in itertools.product([None, *((1, b) for b in range(BINS))], repeat=STEPS):
-        free = [step for step in range(STEPS) if rest[step] is None]
-        own = list(itertools.product([None, *range(BINS)], repeat=len(free)))
-        streams = []
-        for chosen in own:
-            stream: list[Event] = list(rest)
-            for step, value in zip(free, chosen, strict=True):
-                stream[step] = None if value is None else (0, value)
-            streams.append(tuple(stream))
-        for one in streams:
-            for other in streams if relation == "substitution" else streams[:1]:
-                yield one, other
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -115,7 +81,7 @@ def test_no_person_moves_the_queries_further_than_calibrated(
     known = {bins: query(bins) for bins in itertools.product([None, *range(BINS)], repeat=STEPS)}
     largest = 0
     seen = set()
-    for one, other in pairs(relation):
+    for one, other in pairs(relation, range(BINS), STEPS):
         both = (counted(one, bound), counted(other, bound))
         if both not in seen:
             seen.add(both)

@@ -38,12 +38,25 @@ def values_of_few(store: Store) -> Any:
     return values(store, ls.PersonBound(events=3, most_people=3))
 
 
+def ranges(store: Store, bound: ls.PersonBound | None = TWO, schedule: Any = None) -> Any:
+    schedule = schedule or ls.Punctual(horizon=9_000)
+    options = {"bits": 4, "width": 4, "hash_seed": 7, **NOISE}
+    return store.ranges("a", ls.Ranges(schedule=schedule, person_bound=bound, **options).spec)
+
+
+def ranges_of_batches(store: Store, bound: ls.PersonBound | None = TWO) -> Any:
+    return ranges(store, bound, ls.Batch(horizon=9_000))
+
+
 OPENERS: dict[str, Opener] = {
     "values": values,
     "values of batches": values_of_batches,
     "values of few": values_of_few,
+    "ranges": ranges,
+    "ranges of batches": ranges_of_batches,
 }
-EACH = pytest.mark.parametrize("opener", [values])
+OF_BATCHES = pytest.mark.parametrize("opener", [values_of_batches, ranges_of_batches])
+EACH = pytest.mark.parametrize("opener", [values, ranges])
 
 
 def change(live: Any, chance: Random) -> None:
@@ -155,10 +168,11 @@ def test_what_is_spent_names_the_bound(opener: Opener, lives: Lives) -> None:
         assert str(bound) == "of whom 2 events are counted"
 
 
-def test_a_step_of_the_clock_is_bounded(lives: Lives) -> None:
+@OF_BATCHES
+def test_a_step_of_the_clock_is_bounded(opener: Opener, lives: Lives) -> None:
     """Events that are added to the open step take from the same bound as those of closed steps."""
     with lives.open() as store:
-        live = values_of_batches(store)
+        live = opener(store)
         ended = 0
         live._follow_clock(lambda: ended)
         live.update_many([1, 2], user=["x", "y"])

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Counting"]
 
-_WITHOUT_WEIGHTS = (StoredDistinct, StoredRanges)  # and without people
-
 
 class Counting:
     """Counts the batches of a source into an object of a store, each with its position.
@@ -129,12 +127,12 @@ class Counting:
         empty_rows: object,
         user: object,
     ) -> None:
-        if isinstance(stored, _WITHOUT_WEIGHTS):
+        if isinstance(stored, StoredDistinct):  # without weights and people
             if empty_rows is None:
                 stored.update_many(items)
             else:
                 stored.update_rows(items, empty_rows=empty_rows)
-        elif isinstance(stored, StoredDistribution):  # without weights
+        elif isinstance(stored, StoredDistribution | StoredRanges):  # without weights
             if empty_rows is None:
                 stored.update_many(items, user=user)
             else:

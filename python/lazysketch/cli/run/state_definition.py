@@ -127,6 +127,7 @@ OF_RANGES: Final = {
     "width": "--width",
     "max_events_per_user": "--max-events-per-user",
     "hash_seed": "--hash-seed",
+    **_OF_PEOPLE_ANYWHERE,
 }
 # What is counted, and the options that define it.
 LISTED, DISCOVERED, DISTINCT, VALUES = "listed", "discovered", "distinct", "values"

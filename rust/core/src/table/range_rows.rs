@@ -41,8 +41,8 @@ pub(crate) fn replaced2(depth: u32, width: u32) -> u64 {
 
 /// Rows for which Theorem 15 holds, if a key takes the place of another: no depth has more than 4 of
 /// the square of what changes, and it suffices that each such row could have 6.
-pub(crate) fn lattices(sensitivity2: u64) -> u64 {
-    (sensitivity2 / 6).max(1)
+pub(crate) fn lattices(sensitivity2: u64) -> f64 {
+    (sensitivity2 / 6).max(1) as f64
 }
 
 impl RangeRows<'_> {
@@ -182,7 +182,7 @@ mod tests {
             let fits = |depths: u32| depths <= bits && 1 << depths <= u64::from(depths * width);
             assert!(fits(exact + 1) && !fits(exact + 2), "{bits} {width}");
         }
-        assert_eq!([lattices(2), lattices(12), lattices(96)], [1, 2, 16]);
+        assert_eq!([lattices(2), lattices(12), lattices(96)], [1.0, 2.0, 16.0]);
     }
 
     /// Quotients by multiplication, for places at both ends of each row of wide tables.
