@@ -25,6 +25,7 @@ AREAS: Final = (
     "people",
     "distinct",
     "values",
+    "ranges",
     "sums",
     "service",
 )

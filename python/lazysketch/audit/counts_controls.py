@@ -1,4 +1,4 @@
-"""Planted bugs of counts of distinct items, of distributions and of sums, and their checks."""
+"""Planted bugs of counts of distinct items, of distributions, ranges and sums, and their checks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lazysketch.audit import (
     distinct_checks,
     people_of_values,
+    ranges_checks,
     statistic_window_checks,
     sums_checks,
     values_checks,
@@ -15,6 +16,7 @@ from lazysketch.audit.control import Control, controls_of_model
 from lazysketch.audit.counts_system import CountsSystem
 from lazysketch.audit.distinct_model import DistinctBug, DistinctModel
 from lazysketch.audit.finding import Outcome
+from lazysketch.audit.ranges_model import RangesBug, RangesModel
 from lazysketch.audit.statistic_window_system import StatisticWindowsBug, StatisticWindowsModel
 from lazysketch.audit.sums_model import SumsBug, SumsModel, SumsSystem
 from lazysketch.audit.values_model import ValuesBug, ValuesModel
@@ -30,6 +32,7 @@ def counts_controls() -> Iterator[Control]:
     """
     yield from _of_distinct_items()
     yield from _of_values()
+    yield from _of_ranges()
     yield from _of_sums()
     yield from _of_people_of_values()
     yield from _of_their_windows()
@@ -77,6 +80,28 @@ def _of_values() -> Iterator[Control]:
         (bugs.SKIPPED, "noise of nodes over bins", noise),
     )
     return controls_of_model(detected, ValuesModel)
+
+
+def _of_ranges() -> Iterator[Control]:
+    def replaced(system: CountsSystem) -> Outcome:
+        return ranges_checks.distances_of_ranges(system, "substitution")
+
+    bugs = RangesBug
+    sizes, noise = ranges_checks.ranges_of_all_sizes, ranges_checks.noise_of_ranges
+    equal = ranges_checks.ranges_equal_model
+    detected: tuple[tuple[RangesBug, str, ranges_checks.Run], ...] = (
+        (bugs.NO_SUBSTITUTE, "distances of ranges", replaced),
+        (bugs.NO_SUBSTITUTE, "noise of cells of ranges", noise),
+        (bugs.NO_COLLISIONS, "distances of ranges", replaced),
+        (bugs.NO_COLLISIONS, "ranges of all sizes", sizes),
+        (bugs.EQUAL_ROWS, "distances of ranges", replaced),
+        (bugs.ONE_DEPTH, "distances of ranges", replaced),
+        (bugs.NODES, "ranges of the model", equal),
+        (bugs.OVERLAP, "distances of ranges", replaced),
+        (bugs.REPEATED, "noise of cells of ranges", noise),
+        (bugs.SKIPPED, "noise of cells of ranges", noise),
+    )
+    return controls_of_model(detected, RangesModel)
 
 
 def _of_sums() -> Iterator[Control]:

@@ -1,4 +1,4 @@
-"""The checks of counts of distinct items, of distributions and of sums; some seconds.
+"""The checks of counts of distinct items, of distributions, ranges and sums; some seconds.
 
 Each has a false-alarm rate of at most 1e-7, as those of :mod:`lazysketch.audit.suite`.
 """
@@ -12,6 +12,7 @@ from typing import Final, get_args
 from lazysketch.audit import (
     distinct_checks,
     people_of_values,
+    ranges_checks,
     statistic_window_checks,
     sums_checks,
     values_checks,
@@ -31,11 +32,13 @@ def counts_checks() -> Iterator[Check]:
     """Yield the checks.
 
     Yields:
-        Checks of the areas ``"distinct"``, ``"values"`` and ``"sums"``, of people of values, and
-        of windows of distinct items and of values.
+        Checks of the areas ``"distinct"``, ``"values"``, ``"ranges"`` and ``"sums"``, of people of
+        values and of ranges, and of windows of distinct items and of values.
     """
     yield from _of_distinct_items()
     yield from _of_values()
+    yield from _of_ranges()
+    yield from _of_people()
     yield from _of_sums()
     yield from _of_their_windows()
 
@@ -73,6 +76,26 @@ def _of_values() -> Iterator[Check]:
         )
     yield named("trees over bins", "4 to 1024 bins", values_checks.trees_over_bins)
     yield named("noise of nodes over bins", "512 tables, 16", values_checks.noise_of_values)
+
+
+def _of_ranges() -> Iterator[Check]:
+    library = CountsLibrary()
+
+    def named(name: str, case: str, run: ranges_checks.Run) -> Check:
+        return Check(name, "ranges", case, of_library(lambda: run(library)))
+
+    yield named("ranges of the model", "24 streams", ranges_checks.ranges_equal_model)
+    for relation in _RELATIONS:
+        yield named(
+            "distances of ranges",
+            f"4 and 3 bits, 3 steps, {relation}, 3 mechanisms",
+            partial(ranges_checks.distances_of_ranges, relation=relation),
+        )
+    yield named("ranges of all sizes", "1 to 64 bits", ranges_checks.ranges_of_all_sizes)
+    yield named("noise of cells of ranges", "512 tables, 16", ranges_checks.noise_of_ranges)
+
+
+def _of_people() -> Iterator[Check]:
     people = people_of_values.PeopleOfValues()
     of_people: tuple[tuple[str, people_of_values.Run], ...] = (
         ("distances of people of values", people_of_values.distances_of_people_of_values),
@@ -80,7 +103,7 @@ def _of_values() -> Iterator[Check]:
     )
     for name, run in of_people:
         checked = of_library(partial(run, people))
-        yield Check(name, "people", "8 bins, 3 steps, 2 rows x 3 bounds", checked)
+        yield Check(name, "people", "8 bins or keys, 3 steps, 3 tables x 3 bounds", checked)
 
 
 def _of_sums() -> Iterator[Check]:

@@ -1,16 +1,16 @@
-"""Counts of distinct items and of values, under test: the installed library.
+"""Counts of distinct items, of values and of ranges of keys, under test: the installed library.
 
-Both kinds publish a table whose cells are not those of items: levels of bits, or nodes over bins.
-Models with planted bugs are in :mod:`lazysketch.audit.distinct_model` and
-:mod:`lazysketch.audit.values_model`.
+All publish a table whose cells are not those of items: levels of bits, nodes over bins, or halves
+of nodes over keys. Models with planted bugs are in :mod:`lazysketch.audit.distinct_model`,
+:mod:`lazysketch.audit.values_model` and :mod:`lazysketch.audit.ranges_model`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from lazysketch.audit.system_under_test import Table
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.keys import Key
+from lazysketch.sketches.ranges import Ranges
 from lazysketch.testing import seeded_key
 
 __all__ = ["CountsLibrary", "CountsSystem", "LiveCounts", "transcript"]
@@ -41,7 +42,7 @@ class LiveCounts(Protocol):
         """The stated distance of neighbours in all noisy queries."""
 
     def feed(self, events: Sequence[int]) -> None:
-        """Take one step per entry: an item or a value, or ``NO_EVENT``."""
+        """Take one step per entry: an item, a value or a key, or ``NO_EVENT``."""
 
     def read(self) -> Table:
         """Return the public table of shape (cells,)."""
@@ -58,11 +59,18 @@ class CountsSystem(Protocol):
         """Return counts: under a fresh secret key, or under the key of a seed and one id."""
 
 
+_OWNERS: Final[Mapping[str, type[DistinctCount | Distribution | Ranges]]] = {
+    "distinct": DistinctCount,
+    "values": Distribution,
+    "ranges": Ranges,
+}
+
+
 class LibraryCounts:
     """Counts of the library.
 
     Args:
-        case: of kind ``"distinct"`` or ``"values"``.
+        case: of kind ``"distinct"``, ``"values"`` or ``"ranges"``.
         key: the key.
         sigma: a wrong standard deviation of the draws, for planted bugs.
     """
@@ -72,11 +80,7 @@ class LibraryCounts:
         spec = replace(case.spec)  # planted bugs change this one only
         if sigma is not None:  # a value that TableSpec itself would not compute
             object.__setattr__(spec, "noise", replace(spec.noise, sigma=sigma))
-        self._live: DistinctCount | Distribution = (
-            DistinctCount.from_spec(spec, key=key)
-            if spec.kind == "distinct"
-            else Distribution.from_spec(spec, key=key)
-        )
+        self._live = _OWNERS[spec.kind].from_spec(spec, key=key)
         privacy = self._live.privacy
         self.mechanism, self.sigma = self._live.mechanism.name, privacy.sigma
         self.l2_sensitivity = privacy.l2_sensitivity

@@ -1,7 +1,8 @@
-"""People of values: so many values of each count, and the noise covers all that a person can send.
+"""People of values and of keys: so many of each count, and the noise covers all that one can send.
 
-Under a seeded key a distribution with a bound is compared, bit for bit, with one of a stream in
-which the values that do not count never were; a rule of this module decides which. Neighbouring
+Under a seeded key a distribution, or counts of ranges, with a bound are compared, bit for bit, with
+those of a stream in which the values that do not count never were; a rule of this module decides
+which. A key of a range is called a value here, and its number a bin. Neighbouring
 streams differ by exactly what one person changed; mapped through U, as in
 :mod:`lazysketch.audit.sensitivity`, by at most what the noise is for, and a person whose values
 come together attains it.
@@ -24,6 +25,7 @@ import numpy as np
 from lazysketch.audit.case import Case
 from lazysketch.audit.finding import Outcome, exact_outcome
 from lazysketch.audit.model_maker import ModelMaker
+from lazysketch.audit.ranges_model import sums_of_keys, worst_over_keys
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.sensitivity import moved_nodes
 from lazysketch.audit.strategy import strategy
@@ -31,6 +33,7 @@ from lazysketch.audit.values_model import node_sums, worst_over_bins
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.distribution import Distribution
+from lazysketch.sketches.ranges import Ranges
 from lazysketch.specification.schedules import Batch
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.specification.value_tree import VALUE_ROWS, ValueRows
@@ -60,16 +63,17 @@ _BOUNDS: Final = (
 
 
 class PeopleOfValues:
-    """Distributions of the installed library, fed with the people of values."""
+    """Distributions and ranges of the installed library, fed with the people of values."""
 
     name = "lazysketch"
 
     def transcript(self, case: Case, stream: Stream) -> Integers:
-        """Return the releases after every step under one seeded key, shape (steps, nodes)."""
-        with Distribution.from_spec(case.spec, key=seeded_key(1)) as live:
+        """Return the releases after every step under one seeded key, shape (steps, cells)."""
+        owner: type[Distribution | Ranges] = Ranges if _has_keys(case) else Distribution
+        with owner.from_spec(case.spec, key=seeded_key(1)) as live:
             rows = []
             for step in stream:
-                values = np.array([value for _, value in step], dtype=np.float64)
+                values = np.array([value for _, value in step], dtype=np.int64)
                 live.update_batch(values, user=[person for person, _ in step])
                 rows.append(live._table._release().table.ravel())
         found: Integers = np.array(rows).astype(np.int64)
@@ -118,7 +122,7 @@ class PeopleOfValuesModel(ModelMaker[PeopleOfValuesBug]):
         rows = []
         for step in counted:
             values += [value for _, value in step]
-            rows.append(node_sums(case, values))
+            rows.append(sums_of_keys(case, values) if _has_keys(case) else node_sums(case, values))
         found: Integers = noise + np.array(rows)
         return found
 
@@ -168,6 +172,17 @@ def _bound(case: Case) -> PersonBound:
     return case.spec.person_bound
 
 
+def _has_keys(case: Case) -> bool:
+    return case.spec.kind == "ranges"
+
+
+def _alone(case: Case) -> int:
+    """The largest squared change by one event that is there or not."""
+    if _has_keys(case):
+        return worst_over_keys(case.spec.depth, case.spec.width, relation="zero-out")
+    return worst_over_bins(case, relation="zero-out")
+
+
 def _people(case: Case) -> int:
     """People who differ between neighbours, by docs/theory.md, "People"."""
     people = 2 if case.spec.relation == "substitution" else 1
@@ -190,11 +205,29 @@ def _cases() -> list[Case]:
         )
         return Case(spec)
 
+    def keys(relation: Relation, bound: PersonBound) -> Case:
+        """One depth of three has collisions."""
+        spec = TableSpec(
+            kind="ranges",
+            depth=_BINS.bit_length() - 1,
+            width=2,
+            hash_seed=1,
+            schedule=Batch(horizon=_STEPS),
+            epsilon=1.0,
+            delta=1e-6,
+            relation=relation,
+            person_bound=bound,
+        )
+        return Case(spec)
+
     return [
-        case(relation, rows, bound)
+        made
         for relation in _RELATIONS
-        for rows in VALUE_ROWS
         for bound in _BOUNDS
+        for made in (
+            *(case(relation, rows, bound) for rows in VALUE_ROWS),
+            keys(relation, bound),
+        )
     ]
 
 
@@ -216,7 +249,7 @@ def distances_of_people_of_values(system: _System) -> Outcome:
         for case in cases:
             stated, sigma = system.stated(case)
             matrices = strategy(case.spec.chosen_mechanism.name, case.leaves)
-            alone = worst_over_bins(case, relation="zero-out") * matrices.sensitivity2
+            alone = _alone(case) * matrices.sensitivity2
             one_person = _bound(case).events * math.sqrt(alone)
             most = _people(case) * one_person
             found = _largest(system, case)

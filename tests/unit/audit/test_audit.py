@@ -31,6 +31,7 @@ from lazysketch.audit.level_system import LevelBug
 from lazysketch.audit.level_window_model import LevelWindowBug
 from lazysketch.audit.people_of_values import PeopleOfValuesBug
 from lazysketch.audit.people_system import PeopleBug
+from lazysketch.audit.ranges_model import RangesBug
 from lazysketch.audit.service_suite import service_checks
 from lazysketch.audit.service_system import ServiceBug
 from lazysketch.audit.statement_checks import StatementBug
@@ -68,7 +69,7 @@ def test_every_planted_bug_raises_an_alarm(control: Control) -> None:
 def test_every_bug_has_a_control() -> None:
     planted: list[type[Enum]] = [
         Bug, DiscoveryBug, WindowBug, LevelBug, LevelWindowBug, StatementBug, PeopleBug,
-        DistinctBug, ValuesBug, SumsBug, ServiceBug, PeopleOfValuesBug,
+        DistinctBug, ValuesBug, RangesBug, SumsBug, ServiceBug, PeopleOfValuesBug,
     ]  # fmt: skip
     for bugs in planted:
         assert {bug.value for bug in bugs} <= {control.bug for control in CONTROLS}

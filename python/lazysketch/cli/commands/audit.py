@@ -36,6 +36,7 @@ AREAS: Final = (
     "people",
     "distinct",
     "values",
+    "ranges",
     "sums",
     "service",
 )
