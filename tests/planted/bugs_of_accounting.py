@@ -353,6 +353,17 @@ BUGS_OF_ACCOUNTING: Final = (
         ),
     ),
     PlantedBug(
+        name="switching-of-draws-with-two-values",
+        subject="accounting",
+        claim="Draws of noise are told from independent ones as if they were single bits.",
+        caught_by="tests/unit/privacy/test_switching.py::"
+        "test_the_account_is_the_bound_of_the_lemma[21219.3-562949953421312]",
+        patch=edited(
+            f"{_CALIBRATION}:_switching_of_draws",
+            ("values = 2.0 * _LARGEST_DEVIATION * sigma + 3.0", "values = 1.0"),
+        ),
+    ),
+    PlantedBug(
         name="calibrated-for-events-fixed-in-advance",
         subject="accounting",
         claim="Noise is calibrated as if the event had been fixed before anything was published.",

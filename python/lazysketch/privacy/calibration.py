@@ -39,6 +39,7 @@ _DRAW_TAIL: Final = 2.1e-21  # P(|x| > 9.5), where the relative error is not bou
 _FAR_TAIL: Final = 3.9e-28  # P(|x| > 11)
 _FAR_ERROR: Final = 2.0**-37  # relative error of a probability up to 11 sigma, per unit of sigma
 _NUMERIC_SHARE: Final = 0.01
+_LARGEST_DEVIATION: Final = 13.2  # of a draw, in units of sigma, before it is rounded
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,12 @@ class _Account:
 
     def tails(self, sigma: float) -> float:
         """Return the part of delta_numeric that no factor of epsilon covers."""
-        switching = math.ldexp(float(self.draws) ** 2 + float(self.people) ** 2, -129)
+        blocks = math.ldexp(float(self.draws) ** 2, -129)
+        # So many draws that whole blocks could be told from independent ones. Fewer draws keep the
+        # account, and with it the noise, that they have always had.
+        if (1.0 + math.exp(self.epsilon)) * blocks > 0.5 * _NUMERIC_SHARE * self.delta:
+            blocks = min(blocks, _switching_of_draws(self.draws, sigma))
+        switching = blocks + math.ldexp(float(self.people) ** 2, -129)
         error = _FAR_ERROR * max(sigma, _PMF_ERROR_LEAST_SIGMA)
         aimed = self.draws * (_FAR_TAIL + _DRAW_TAIL * error)
         changed = self.changed_draws * _DRAW_TAIL
@@ -230,6 +236,19 @@ class _Account:
                 f"{100 * max(of_epsilon, of_delta):.4g} % or more; "
                 "raise epsilon or lower max_weight or max_events_per_user"
             )
+
+
+def _switching_of_draws(draws: int, sigma: float) -> float:
+    """Return how well rounded draws of a permutation's blocks differ from independent ones.
+
+    A draw has few values, each from very many blocks. So even half of all blocks that could be told
+    from independent ones by a repetition say little once they are draws: docs/theory.md, Lemma 5a.
+    """
+    values = 2.0 * _LARGEST_DEVIATION * sigma + 3.0
+    left = 2**128 - draws
+    if left <= 0:
+        return math.inf
+    return 0.5 * math.sqrt(values) * (draws / left) * (1.0 + 1e-14)
 
 
 def _smallest_sigma(

@@ -2,7 +2,7 @@
 //!
 //! The packing `cell (64 bits) ‖ node (64 bits)` is injective and AES under one key is a
 //! permutation, so two (cell, node) pairs never share a block. Replacing a random function by a
-//! permutation costs draws^2 / 2^129, which calibration adds to delta.
+//! permutation costs draws^2 / 2^129 or less, which calibration adds to delta.
 
 use crate::key::WorkingKey;
 use aes::Aes128;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import json
 from pathlib import Path
@@ -78,6 +79,19 @@ def test_ports_and_addresses_of_sixteen_bytes(capsys: pytest.CaptureFixture[str]
     for network, truth in zip(asked, [600, 900], strict=True):
         certain = ls.RangesRelease.load("six.lzs").prefix(network, confidence=1 - 1e-9)
         assert certain.low <= truth <= certain.high
+
+
+@pytest.mark.parametrize("bits", ["16", "32", "64"])
+def test_a_pipe_needs_neither_a_horizon_nor_another_delta(
+    bits: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("ports").write_text("443\n" * 40)
+    with Path("ports").open("rb") as pipe:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(pipe))
+        run = ["ranges", "-", "--format", "lines", "--bits", bits, "--save-release", "piped.lzs"]
+        assert result_of(capsys, *run, "0-1024")["steps"] == 40
+    privacy = ls.RangesRelease.load("piped.lzs").privacy
+    assert (privacy.epsilon, privacy.delta) == (1.0, 1e-8)
 
 
 def test_a_state_keeps_the_bits(capsys: pytest.CaptureFixture[str]) -> None:
