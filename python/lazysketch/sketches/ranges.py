@@ -17,7 +17,7 @@ from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.sketches.held_table import HeldTable
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
-from lazysketch.specification.ranges_spec import RangesOptions, ranges_spec
+from lazysketch.specification.ranges_spec import KeyOptions, RangesOptions, ranges_spec
 from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _Coefficients(PrivateTable):
             raise ArgumentValueError(f"spec: expected kind 'ranges', got {spec.kind!r}")
 
 
-@with_options(RangesOptions, defaults=(ranges_spec,))
+@with_options(KeyOptions, RangesOptions, defaults=(ranges_spec,))
 class Ranges(HeldTable):
     """Private counts of ranges and prefixes of integer keys, such as addresses.
 

@@ -9,6 +9,7 @@ import click
 
 from lazysketch.cli.input_options import sample_options
 from lazysketch.cli.options import gathered, option_with_default, output_option, privacy_options
+from lazysketch.cli.plan_size_options import SizeSettings, size_options
 from lazysketch.cli.quantities import BYTES, DURATION, RATE, SHARE, STEPS
 from lazysketch.cli.run.plan_parts import (
     DISTINCT,
@@ -61,18 +62,6 @@ class GoalSettings:
     share: float
     memory: int | None
     confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class SizeSettings:
-    """The bounds and the size of sums by item, and the size of ranges of keys."""
-
-    low: float | None
-    high: float | None
-    depth: int
-    width: int | None
-    bits: int
-    prefix: int | None
 
 
 def _reads(_context: click.Context, _option: click.Parameter, text: str) -> Reads:
@@ -152,41 +141,6 @@ _STREAM: Final = (
 )
 _WIDTH_OF_SUMS: Final = 1024
 _WIDTH_OF_RANGES: Final = 4096
-_SIZE: Final = (
-    click.option(
-        "--low",
-        type=float,
-        metavar="VALUE",
-        help="With --of sums: smaller values count as this one.  [default: none]",
-    ),
-    click.option(
-        "--high",
-        type=float,
-        metavar="VALUE",
-        help="With --of sums: larger values count as this one.  [default: none]",
-    ),
-    option_with_default("--depth", type=int, default=5, help="With --of sums: rows."),
-    click.option(
-        "--width",
-        type=int,
-        metavar="N",
-        help="With --of sums and ranges: buckets per row.  [default: 1024; ranges: 4096]",
-    ),
-    option_with_default(
-        "--bits",
-        type=click.IntRange(min=1, max=64),
-        default=32,
-        metavar="N",
-        help="With --of ranges: bits of a key.",
-    ),
-    click.option(
-        "--prefix",
-        type=click.IntRange(min=1, max=64),
-        metavar="N",
-        help="With --of ranges: bits of the networks whose error is predicted.  [default: half of "
-        "--bits]",
-    ),
-)
 _GOAL: Final = (
     click.option(
         "--kind",
@@ -240,7 +194,7 @@ _GOAL: Final = (
     metavar="N",
     help="With --of values: bins, with the one below and the one above.",
 )
-@gathered(SizeSettings, "size", *_SIZE)
+@size_options
 @gathered(StreamSettings, "stream", *_STREAM)
 @privacy_options
 @gathered(GoalSettings, "goal", *_GOAL)
@@ -320,6 +274,7 @@ def _of_statistic(
         return plan_of_values(
             privacy,
             bins=bins,
+            person_bound=size.person_bound(privacy.max_events_per_user),
             steps=steps,
             horizon=stream.horizon,
             reads=stream.reads,
@@ -344,6 +299,7 @@ def _of_statistic(
             bits=size.bits,
             width=size.width or _WIDTH_OF_RANGES,
             prefix=size.prefix,
+            person_bound=size.person_bound(privacy.max_events_per_user),
             steps=steps,
             horizon=stream.horizon,
             reads=stream.reads,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.settings import PrivacySettings
     from lazysketch.cli.view.output import Row
     from lazysketch.planning import Reads
+    from lazysketch.privacy.person_bound import PersonBound
     from lazysketch.specification.table_spec import TableSpec
 
 __all__ = [
@@ -34,17 +35,21 @@ __all__ = [
 ITEMS, DISTINCT, VALUES, SUMS, RANGES = "items", "distinct", "values", "sums", "ranges"
 _LENGTHS: Final = {"steps", "events_per_second", "duration", "horizon", "reads"}
 _GUARANTEE: Final = {"epsilon", "delta", "relation", "confidence", "output", "of", "config"}
+_PEOPLE: Final = {"max_events_per_user", "per_person", "most_people"}
 _OPTIONS: Final = {
     ITEMS: None,  # all but those of other statistics alone
     DISTINCT: {*_LENGTHS, *_GUARANTEE, "distinct", "relative_error", "memory"},
-    VALUES: {*_LENGTHS, *_GUARANTEE, "bins", "max_events_per_user"},
+    VALUES: {*_LENGTHS, *_GUARANTEE, *_PEOPLE, "bins"},
     SUMS: {
         *(*_LENGTHS, *_GUARANTEE, "max_events_per_user", "share", "skew", "distinct"),
         *("low", "high", "depth", "width"),
     },
-    RANGES: {*_LENGTHS, *_GUARANTEE, "bits", "width", "prefix", "max_events_per_user"},
+    RANGES: {*_LENGTHS, *_GUARANTEE, *_PEOPLE, "bits", "width", "prefix"},
 }
-_OF_OTHERS: Final = {"bins", "bits", "prefix", "low", "high", "depth", "width"}
+_OF_OTHERS: Final = {
+    *("bins", "bits", "prefix", "low", "high", "depth", "width"),
+    *("per_person", "most_people"),
+}
 
 
 def check_options(context: click.Context, of: str) -> None:
@@ -109,16 +114,24 @@ def at_end_of(reads: Reads) -> bool:
     return reads == "end"
 
 
-def guarantee_options(privacy: PrivacySettings, horizon: int | None) -> str:
+def guarantee_options(
+    privacy: PrivacySettings, horizon: int | None, *, person_bound: PersonBound | None = None
+) -> str:
     """Return the options of the guarantee.
 
     Args:
         privacy: The guarantee.
         horizon: The largest length, if it is an option.
+        person_bound: What is counted of a person, if people are protected.
     """
     relation = "" if privacy.relation == "substitution" else f" --relation {privacy.relation}"
     length = "" if horizon is None else f" --horizon {horizon}"
-    return f"--epsilon {privacy.epsilon:g} --delta {privacy.delta:g}{relation}{length}"
+    people = ""
+    if person_bound is not None:
+        most = person_bound.most_people
+        people = f" --user FIELD --per-person {person_bound.events}"
+        people += "" if most is None else f" --most-people {most}"
+    return f"--epsilon {privacy.epsilon:g} --delta {privacy.delta:g}{relation}{length}{people}"
 
 
 def error_row(part: str, error: float, relative: float) -> Row:

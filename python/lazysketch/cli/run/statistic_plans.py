@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.settings import PrivacySettings
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.planning import Reads
+    from lazysketch.privacy.person_bound import PersonBound
 
 __all__ = ["plan_of_distinct", "plan_of_ranges", "plan_of_sums", "plan_of_values"]
 
@@ -95,6 +96,7 @@ def plan_of_values(
     privacy: PrivacySettings,
     *,
     bins: int,
+    person_bound: PersonBound | None,
     steps: int | None,
     horizon: int | None,
     reads: Reads,
@@ -105,6 +107,7 @@ def plan_of_values(
     Args:
         privacy: The guarantee.
         bins: The number of bins, with the first and the last.
+        person_bound: What is counted of a person, if people are protected.
         steps: The length of the stream.
         horizon: The largest length, if known.
         reads: When it is read.
@@ -130,6 +133,7 @@ def plan_of_values(
         delta=privacy.delta,
         relation=privacy.relation,
         max_events_per_user=privacy.max_events_per_user,
+        person_bound=person_bound,
         steps=steps,
         horizon=None if at_end else horizon,
         schedule=Single() if at_end else None,
@@ -137,7 +141,9 @@ def plan_of_values(
     )
     events = privacy.max_events_per_user
     together = f" --max-events-per-user {events}" if events > 1 else ""
-    options = f"--bins {bins} {guarantee_options(privacy, None if at_end else horizon)}{together}"
+    length = None if at_end else horizon
+    guarantee = guarantee_options(privacy, length, person_bound=person_bound)
+    options = f"--bins {bins} {guarantee}{together}"
     return plan_report(
         rows=[
             error_row("median, in ranks", found.rank_error * values, found.rank_error),
@@ -260,6 +266,7 @@ def plan_of_ranges(
     bits: int,
     width: int,
     prefix: int | None,
+    person_bound: PersonBound | None,
     steps: int | None,
     horizon: int | None,
     reads: Reads,
@@ -272,6 +279,7 @@ def plan_of_ranges(
         bits: Of a key.
         width: The number of columns.
         prefix: Bits of the networks whose error is predicted; half of those of a key if None.
+        person_bound: What is counted of a person, if people are protected.
         steps: The length of the stream.
         horizon: The largest length, if known.
         reads: When it is read.
@@ -294,6 +302,7 @@ def plan_of_ranges(
         delta=privacy.delta,
         relation=privacy.relation,
         max_events_per_user=privacy.max_events_per_user,
+        person_bound=person_bound,
         steps=steps,
         horizon=None if at_end else horizon,
         schedule=Single() if at_end else None,
@@ -301,9 +310,9 @@ def plan_of_ranges(
     )
     events = privacy.max_events_per_user
     together = f" --max-events-per-user {events}" if events > 1 else ""
-    options = (
-        f"--bits {bits} --width {width} {guarantee_options(privacy, None if at_end else horizon)}"
-    )
+    length = None if at_end else horizon
+    guarantee = guarantee_options(privacy, length, person_bound=person_bound)
+    options = f"--bits {bits} --width {width} {guarantee}"
     return plan_report(
         rows=[
             error_row("range, interval", found.half_width, found.half_width / keys),

@@ -84,9 +84,31 @@ def test_ranges_of_keys(capsys: pytest.CaptureFixture[str]) -> None:
     assert (people["schedule"], people["prefix"], people["bits"]) == ("single", 16, 32)
 
 
+@pytest.mark.parametrize("of", ["values", "ranges"])
+def test_people_of_values_and_of_ranges(of: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ten values or keys of each have ten times the noise of one event, or some more."""
+    words = f"--of {of} --steps 1e6 --relation zero-out"
+    one, ten = (planned(capsys, f"{words}{more}") for more in ("", " --per-person 10"))
+    part = "standard_error" if of == "values" else "total_error"
+    # Rows over bins that are as good as possible do not fit so much noise over any number of steps.
+    assert 9.8 * one[part] < ten[part] < (11.5 if of == "values" else 10.2) * one[part]
+    assert "--relation zero-out --user FIELD --per-person 10" in ten["options"]
+    few = planned(capsys, f"{words} --per-person 10 --most-people 99")
+    assert 1.96 * ten[part] < few[part] < 2.3 * ten[part]
+    assert "--per-person 10 --most-people 99" in few["options"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("--of values --steps 9 --most-people 9", "--most-people: expected --per-person too"),
+        ("--of ranges --steps 9 --per-person 0", "--per-person: expected an integer from 1"),
+        (
+            "--of ranges --steps 9 --per-person 2 --max-events-per-user 2",
+            "--max-events-per-user: expected none with --per-person",
+        ),
+        ("--of sums --steps 9 --per-person 2", "--per-person: expected none with --of sums"),
+        ("--steps 1e6 --per-person 2", "--per-person: expected none with --of items"),
         ("--of ranges --steps 1e6 --bins 8", "--bins: expected none with --of ranges, got one"),
         ("--of ranges --horizon 1e6 --bits 8 --prefix 9", "--prefix: expected an integer from 1"),
         ("--of values --steps 1e6 --width 9", "--width: expected none with --of values, got one"),
