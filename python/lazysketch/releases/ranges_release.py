@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.estimation.key_ranges import KeyRanges
 from lazysketch.releases.key_questions import range_of_network, range_of_question
@@ -168,9 +168,19 @@ class RangesRelease(ReleaseWithoutItems):
         return self.depth
 
     def _checked(self, low: object, high: object) -> tuple[int, int]:
-        end = 1 << self.bits
-        first = checked_integer("low", low, least=0, most=end)
-        return first, checked_integer("high", high, least=first, most=end)
+        first, last = self._end("low", low), self._end("high", high)
+        if last < first:
+            raise ArgumentValueError("high: expected a key that is not below low, got a lower one")
+        return first, last
+
+    def _end(self, name: str, key: object) -> int:
+        """Return an end of a range; errors do not show it, since a key may be someone's."""
+        try:
+            return checked_integer(name, key, least=0, most=1 << self.bits)
+        except ArgumentValueError:
+            raise ArgumentValueError(
+                f"{name}: expected an integer from 0 to 2^{self.bits}, got one outside that range"
+            ) from None
 
     def _rows(self, questions: Sequence[str], *, confidence: float) -> list[RangeRow]:
         shown = min(self.bits, _SHOWN_BITS)
