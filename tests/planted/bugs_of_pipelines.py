@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.planted.edits import edited
+from tests.planted.edits import edited, together
 from tests.planted.planted_bug import PlantedBug
 
 __all__ = ["BUGS_OF_PIPELINES"]
@@ -14,6 +14,8 @@ _WITHIN: Final = (
     "tests/unit/pipelines/test_pipeline.py::test_all_parts_stay_within_the_guarantee"
     "[1.0-1e-06-substitution]"
 )
+_STORED: Final = "tests/unit/store/test_stored_pipelines.py::"
+_PARTS: Final = "tests/unit/pipelines/test_pipeline.py::"
 _COMMAND: Final = "tests/unit/cli/commands/test_pipeline.py::"
 _RUN: Final = "lazysketch.cli.run.pipeline_run"
 
@@ -79,7 +81,52 @@ BUGS_OF_PIPELINES: Final = (
         subject="schedule",
         claim="A row that lacks the field of a part takes no step in it.",
         caught_by=f"{_COMMAND}test_a_row_without_a_field_is_a_step_of_the_others",
-        patch=edited(f"{_RUN}:_rows_of", ("one.empty_rows, one.rows", "(), len(one.items)")),
+        patch=edited(
+            f"{_RUN}:_rows_of",
+            ("one.items, one.empty_rows, one.rows", "one.items, (), len(one.items)"),
+        ),
+    ),
+    PlantedBug(
+        name="number-of-another-row-in-a-pipeline",
+        subject="sensitivity",
+        claim="A part of sums leaves out a missing item and keeps the number of its row.",
+        caught_by=_PARTS + "test_sums_count_rows_that_have_both_an_item_and_a_number[False-lists]",
+        patch=edited(
+            "lazysketch.pipelines.columns:rows_of_part",
+            (
+                "_chosen(numbers, kept[has_number])",
+                "[*numbers][: int(kept.sum())]",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="sums-of-a-pipeline-without-their-values",
+        subject="durable state",
+        claim="In a record of a pipeline all parts of sums have the numbers of the first one.",
+        caught_by=_STORED + "test_each_part_of_sums_has_numbers_of_its_own",
+        patch=edited(
+            "lazysketch.store.calls:Call.divided",
+            ("row + rows, weight + number", "row + rows, 0"),
+        ),
+    ),
+    PlantedBug(
+        name="one-table-of-sums-in-a-pipeline",
+        subject="schedule",
+        claim="A part of sums counts events, and its table of values takes no step.",
+        caught_by=_PARTS + "test_a_part_is_what_it_would_be_alone[spent]",
+        patch=together(
+            edited(
+                "lazysketch.pipelines.columns:counted",
+                (
+                    "return [(values, None), (values, live._weights(rows.numbers))]",
+                    "return [(values, None)]",
+                ),
+            ),
+            edited(
+                "lazysketch.pipelines.columns:tables_of",
+                ("return [*live._tables]", "return [*live._tables][:1]"),
+            ),
+        ),
     ),
     PlantedBug(
         name="pipeline-published-after-a-failure",

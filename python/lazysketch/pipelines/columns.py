@@ -14,9 +14,19 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HierarchicalHeavyHitters
 from lazysketch.pipelines.part import Live
 from lazysketch.sketches.distribution import Distribution
+from lazysketch.sketches.held_table import HeldTables
 from lazysketch.sketches.private_table import PrivateTable
+from lazysketch.sums.sums import Sums
 
-__all__ = ["ColumnWithGaps", "column_of", "counted", "tables_of", "without_missing"]
+__all__ = [
+    "ColumnWithGaps",
+    "PartRows",
+    "column_of",
+    "counted",
+    "rows_of_part",
+    "tables_of",
+    "without_missing",
+]
 
 _NONE: Final = np.empty(0, dtype=np.int64)
 
@@ -36,35 +46,84 @@ class ColumnWithGaps:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class PartRows:
+    """What a part counts of some rows.
+
+    Attributes:
+        values: of its column, of the rows that have an event.
+        missing: the increasing positions of the others.
+        numbers: one for each value, of sums; else None.
+    """
+
+    values: object
+    missing: npt.NDArray[np.int64]
+    numbers: object = None
+
+
 def tables_of(live: Live) -> list[_native.PrivateSketch]:
     """Return the tables of a statistic, in the order of :func:`counted`."""
     if isinstance(live, PrivateTable):
         return [live]
-    if isinstance(live, HierarchicalHeavyHitters):
+    if isinstance(live, HierarchicalHeavyHitters | HeldTables):
         return [*live._tables]
     return [live._table]
 
 
-def counted(live: Live, values: object) -> list[object]:
-    """Return what each table of a statistic counts of the values of a column.
+def counted(live: Live, rows: PartRows) -> list[tuple[object, object]]:
+    """Return what each table of a statistic counts of some rows.
 
     Args:
         live: the statistic.
-        values: a column without missing values.
+        rows: what it counts of them.
 
     Returns:
-        One batch per table.
+        One batch with its weights, or None for weight 1, per table.
 
     Raises:
         ItemError: an item that does not fit.
         ArgumentTypeError: values of a wrong type.
-        ArgumentValueError: NaN for a distribution.
+        ArgumentValueError: NaN for a distribution or for sums.
     """
+    values = rows.values
+    if isinstance(live, Sums):
+        return [(values, None), (values, live._weights(rows.numbers))]
     if isinstance(live, Distribution):
-        return [live._bins_of(values)]
+        return [(live._bins_of(values), None)]
     if isinstance(live, HierarchicalHeavyHitters):
-        return [*live.levels._columns(values)]
-    return [values]
+        return [(column, None) for column in live.levels._columns(values)]
+    return [(values, None)]
+
+
+def rows_of_part(columns: Sequence[tuple[object, npt.NDArray[np.int64], int]]) -> PartRows:
+    """Return what a part counts: of sums, rows that have both an item and a number.
+
+    Args:
+        columns: results of :func:`without_missing`, of the column of the part and, of sums, of that
+            of the numbers; all of one length.
+    """
+    values, missing, rows = columns[0]
+    if len(columns) == 1:
+        return PartRows(values, missing)
+    numbers, others, _ = columns[1]
+    if np.array_equal(missing, others):
+        return PartRows(values, missing, numbers)
+    has_value, has_number = (np.ones(rows, dtype=bool) for _ in range(2))
+    has_value[missing] = False
+    has_number[others] = False
+    kept = has_value & has_number
+    return PartRows(
+        _chosen(values, kept[has_value]), np.flatnonzero(~kept), _chosen(numbers, kept[has_number])
+    )
+
+
+def _chosen(values: Any, mask: npt.NDArray[np.bool_]) -> Any:
+    """Return the values of a column at which a mask is True."""
+    if isinstance(values, np.ndarray) or hasattr(values, "isna"):
+        return values[mask]
+    if hasattr(values, "filter"):  # pyarrow, polars
+        return values.filter(mask)
+    return [value for value, is_kept in zip(values, mask.tolist(), strict=True) if is_kept]
 
 
 def column_of(rows: Any, name: str) -> Any:

@@ -19,6 +19,8 @@ from lazysketch.sketches.private_sketches import (
     PunctualCountMin,
     PunctualCountSketch,
 )
+from lazysketch.sketches.ranges import Ranges
+from lazysketch.sums.sums import Sums
 
 __all__ = ["Live", "Part", "checked_parts"]
 
@@ -31,6 +33,8 @@ Live: TypeAlias = (
     | HierarchicalHeavyHitters
     | DistinctCount
     | Distribution
+    | Ranges
+    | Sums
 )
 
 _KINDS: Final = (
@@ -42,6 +46,8 @@ _KINDS: Final = (
     HierarchicalHeavyHitters,
     DistinctCount,
     Distribution,
+    Ranges,
+    Sums,
 )
 # What all parts have in common, and what has no meaning for one of them.
 _OF_THE_PIPELINE: Final = ("epsilon", "delta", "relation", "key")
@@ -55,8 +61,10 @@ class Part:
 
     Args:
         kind: class of the statistic: a private sketch, ``HeavyHitters``,
-            ``HierarchicalHeavyHitters``, ``DistinctCount`` or ``Distribution``.
+            ``HierarchicalHeavyHitters``, ``DistinctCount``, ``Distribution``, ``Ranges`` or
+            ``Sums``.
         column: name of the column that it counts.
+        value: of ``Sums``, name of the column whose numbers are added up by item.
         importance: weight of its predicted error when the privacy is shared out, above 0.
         options: keyword arguments of the class, without those that the pipeline has: ``epsilon``,
             ``delta``, ``relation`` and ``key``.
@@ -72,7 +80,13 @@ class Part:
     """
 
     def __init__(
-        self, kind: type[Live], column: str, *, importance: float = 1.0, **options: object
+        self,
+        kind: type[Live],
+        column: str,
+        *,
+        value: str | None = None,
+        importance: float = 1.0,
+        **options: object,
     ) -> None:
         """Check the description."""
         if kind not in _KINDS:
@@ -81,6 +95,11 @@ class Part:
             raise ArgumentTypeError(f"kind: expected one of {names}, got {got}")
         if not isinstance(column, str):
             raise ArgumentTypeError(f"column: expected a text, got {type(column).__name__}")
+        if kind is Sums and not isinstance(value, str):
+            got = "none" if value is None else type(value).__name__
+            raise ArgumentTypeError(f"value: expected the name of the column of numbers, got {got}")
+        if kind is not Sums and value is not None:
+            raise ArgumentTypeError("value: expected none for a part that is no Sums, got one")
         for name in options:
             if name in _OF_THE_PIPELINE:
                 raise ArgumentTypeError(
@@ -93,6 +112,7 @@ class Part:
                 )
         self._kind = kind
         self._column = column
+        self._value = value
         self._importance = checked_real("importance", importance)
         self._options = dict(options)
 
@@ -105,6 +125,16 @@ class Part:
     def column(self) -> str:
         """Name of the column that it counts."""
         return self._column
+
+    @property
+    def value(self) -> str | None:
+        """Name of the column whose numbers are added up; None for a part that is no ``Sums``."""
+        return self._value
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that it reads."""
+        return (self._column,) if self._value is None else (self._column, self._value)
 
     @property
     def importance(self) -> float:
@@ -160,7 +190,8 @@ class Part:
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self._options.items())
-        return f"<Part {self._kind.__name__} of {self._column!r}{options}>"
+        value = "" if self._value is None else f", value={self._value!r}"
+        return f"<Part {self._kind.__name__} of {self._column!r}{value}{options}>"
 
 
 def checked_parts(parts: object) -> dict[str, Part]:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
-from lazysketch.pipelines.columns import column_of, counted, tables_of, without_missing
+from lazysketch.pipelines.columns import (
+    PartRows,
+    column_of,
+    counted,
+    rows_of_part,
+    tables_of,
+    without_missing,
+)
 from lazysketch.pipelines.part import Live, Part, checked_parts
 from lazysketch.pipelines.shares import PrivacyShare, shared_out, together
 from lazysketch.privacy.composition import Composition
@@ -18,14 +25,15 @@ from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, LiveState, exclusive
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.distribution_release import DistributionRelease
+    from lazysketch.releases.ranges_release import RangesRelease
     from lazysketch.releases.release import Release
+    from lazysketch.releases.sums_release import SumsRelease
 
-    AnyPart: TypeAlias = Release | DistinctRelease | DistributionRelease
+    AnyPart: TypeAlias = (
+        Release | DistinctRelease | DistributionRelease | RangesRelease | SumsRelease
+    )
 
 __all__ = ["Pipeline"]
 
@@ -143,7 +151,8 @@ class Pipeline(ClosedByBlock, LiveState):
         """
         if not isinstance(row, Mapping):
             raise ArgumentTypeError(f"row: expected a mapping, got {type(row).__name__}")
-        self.update_many({part.column: [row.get(part.column)] for part in self._parts.values()})
+        names = {name for part in self._parts.values() for name in part.columns}
+        self.update_many({name: [row.get(name)] for name in names})
 
     def update_many(self, rows: object) -> None:
         """Count many rows, one step each, in order.
@@ -161,17 +170,18 @@ class Pipeline(ClosedByBlock, LiveState):
             ItemError: an item that does not fit its part; the message gives its position among
                 those that are not missing.
             ArgumentValueError: a column that is not there, columns of different lengths, or NaN for
-                a distribution.
+                a distribution or for sums.
             HorizonError: past the horizon of a part.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        batches, empty = [], []
-        for live, values, missing in self._columns(rows):
-            of_tables = counted(live, values)
-            batches += of_tables
-            empty += [missing] * len(of_tables)
-        self._count(_native.update_rows_of_each, batches, [None] * len(batches), empty)
+        of_tables, empty = [], []
+        for live, of_part in self._columns(rows):
+            found = counted(live, of_part)
+            of_tables += found
+            empty += [of_part.missing] * len(found)
+        batches, weights = [one[0] for one in of_tables], [one[1] for one in of_tables]
+        self._count(_native.update_rows_of_each, batches, weights, empty)
 
     def update_batch(self, rows: object) -> None:
         """Count any number of rows in one step; for parts with the batch schedule.
@@ -189,10 +199,11 @@ class Pipeline(ClosedByBlock, LiveState):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        batches = []
-        for live, values, _ in self._columns(rows):
-            batches += counted(live, values)
-        self._count(_native.update_batch_of_all, batches, [None] * len(batches))
+        of_tables = []
+        for live, of_part in self._columns(rows):
+            of_tables += counted(live, of_part)
+        batches, weights = [one[0] for one in of_tables], [one[1] for one in of_tables]
+        self._count(_native.update_batch_of_all, batches, weights)
 
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event in all parts, for example for malformed rows.
@@ -319,18 +330,15 @@ class Pipeline(ClosedByBlock, LiveState):
     def _tables(self) -> list[_native.PrivateSketch]:
         return [table for live in self._live.values() for table in tables_of(live)]
 
-    def _columns(self, rows: object) -> Iterator[tuple[Live, object, npt.NDArray[np.int64]]]:
-        """Yield each part, its values, and the rows that have none."""
-        columns: dict[str, tuple[object, npt.NDArray[np.int64], int]] = {}
-        for part in self._parts.values():
-            if part.column not in columns:
-                columns[part.column] = without_missing(column_of(rows, part.column))
+    def _columns(self, rows: object) -> Iterator[tuple[Live, PartRows]]:
+        """Yield each part, and what it counts of the rows."""
+        names = dict.fromkeys(name for part in self._parts.values() for name in part.columns)
+        columns = {name: without_missing(column_of(rows, name)) for name in names}
         lengths = {length for _, _, length in columns.values()}
         if len(lengths) > 1:
             raise ArgumentValueError("rows: expected columns of one length, got several lengths")
         for name, part in self._parts.items():
-            values, missing, _ = columns[part.column]
-            yield self._live[name], values, missing
+            yield self._live[name], rows_of_part([columns[one] for one in part.columns])
 
     @exclusive
     def _count(self, change: Callable[..., None], *args: object) -> None:

@@ -9,6 +9,9 @@ sketches, heavy hitters, hierarchies   half width of an interval, for items of t
                                        that :func:`lazysketch.plan` assumes
 distinct items                         standard error, for as many distinct items as rows
 distributions                          noise alone: nothing else is random in a count of bins
+ranges                                 deviation of a range between two random keys, of even keys
+sums                                   half width of an interval of a sum, for items of the Zipf
+                                       distribution, with values spread evenly over their bounds
 =====================================  =============================================================
 
 Costs some milliseconds per part; reads no data.
@@ -30,13 +33,17 @@ from lazysketch.estimation.occupancy import Occupancy
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
 from lazysketch.pipelines.part import Live
 from lazysketch.planning.prediction import CellErrors, half_width
+from lazysketch.planning.ranges_plan import CellsOfRanges
 from lazysketch.planning.request import SKEW
 from lazysketch.planning.workload import Workload
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
+from lazysketch.sketches.ranges import Ranges
 from lazysketch.specification.distinct import BIT_WEIGHT
 from lazysketch.specification.sizing import checked_sketch_kind
 from lazysketch.specification.table_spec import TableSpec
+from lazysketch.sums.sums import Sums
+from lazysketch.sums.sums_spec import SumsSpec
 
 __all__ = ["Growth", "growth_of"]
 
@@ -84,6 +91,10 @@ def growth_of(live: Live, rows: int) -> Growth:
     """
     if isinstance(live, Distribution):
         return Growth(0.0)
+    if isinstance(live, Ranges):
+        return _from(_error_of_ranges(live.spec, rows))
+    if isinstance(live, Sums):
+        return _from(_error_of_sums(live.spec, rows))
     if isinstance(live, DistinctCount):
         return _from(_error_of_distinct(live.spec, rows))
     if isinstance(live, HeavyHitters):
@@ -113,12 +124,36 @@ def _error_of_distinct(spec: TableSpec, rows: int) -> Callable[[float], float]:
     return error
 
 
+def _error_of_ranges(spec: TableSpec, rows: int) -> Callable[[float], float]:
+    variance = _noise_variance(spec, rows)
+
+    def error(factor: float) -> float:
+        return CellsOfRanges(spec, factor**2 * variance, rows).error_between_keys()
+
+    return error
+
+
+def _error_of_sums(spec: SumsSpec, rows: int) -> Callable[[float], float]:
+    """Return the error of a sum in half steps of the grid, of the table that sums are read from."""
+    grid = spec.grid
+    ratio = grid.middle / grid.unit
+    variance = _noise_variance(spec.values, rows) + ratio**2 * _noise_variance(spec.counts, rows)
+    of_an_event = math.hypot(ratio, (grid.high - grid.low) / grid.unit / math.sqrt(12.0))
+    return _half_width(spec.counts, rows, of_an_event=of_an_event, deviation=math.sqrt(variance))
+
+
 def _error_of_sketch(spec: TableSpec, rows: int) -> Callable[[float], float]:
+    return _half_width(spec, rows, deviation=math.sqrt(_noise_variance(spec, rows)))
+
+
+def _half_width(
+    spec: TableSpec, rows: int, *, deviation: float, of_an_event: float = 1.0
+) -> Callable[[float], float]:
+    """Return the half width of an interval, where an event adds so much to a cell."""
     kind = checked_sketch_kind(spec.kind)
     columns = min(spec.width, _CELLS)
     plain, signed = _workload(rows).cells(spec.width, rows=_CELLS // columns, columns=columns)
-    collisions = (plain if kind == "count-min" else signed).ravel() * rows
-    deviation = math.sqrt(_noise_variance(spec, rows))
+    collisions = (plain if kind == "count-min" else signed).ravel() * rows * of_an_event
 
     def error(factor: float) -> float:
         errors = CellErrors(collisions, factor * deviation, spec.depth * spec.width)

@@ -29,7 +29,7 @@ from lazysketch.specification.ranges_spec import DEFAULT_BITS, DEFAULT_WIDTH, ra
 from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["RangesPlan", "plan_ranges"]
+__all__ = ["CellsOfRanges", "RangesPlan", "plan_ranges"]
 
 _LARGEST: Final = 2**48  # keys, and steps
 _SAMPLED: Final = 256  # ranges, and networks, over which the variance is averaged
@@ -169,7 +169,7 @@ def plan_ranges(
     length = spec.schedule.horizon or expected
     if steps is not None:
         length = checked_integer("steps", steps, most=_LARGEST)
-    cells = _Cells(spec, mean_noise_variance(spec, length), expected)
+    cells = CellsOfRanges(spec, mean_noise_variance(spec, length), expected)
     standard = cells.error_between_keys()
     return RangesPlan(
         spec=spec,
@@ -185,7 +185,7 @@ def plan_ranges(
     )
 
 
-class _Cells:
+class CellsOfRanges:
     """The cells of a table of ranges, and the variances of what is in them.
 
     Args:

@@ -43,11 +43,18 @@ class Share(NamedTuple):
         object: its name.
         batches: number of its batches.
         empty_rows: number of its rows without an event.
+        weights: number of its weights; 0 for weight 1 each.
     """
 
     object: str
     batches: int
     empty_rows: int
+    weights: int = 0
+
+    @property
+    def plain(self) -> list[str | int]:
+        """The values for a log; an earlier program knows no weights, and refuses them."""
+        return list(self) if self.weights else list(self[:3])
 
 
 @dataclass(frozen=True)
@@ -98,13 +105,17 @@ class Call:
 
     def divided(self) -> list[Call]:
         """Return the changes of single objects that a change of several consists of."""
-        calls, batch, row = [], 0, 0
-        for name, batches, rows in self.objects:
+        calls, batch, row, weight = [], 0, 0, 0
+        for name, batches, rows, number in self.objects:
             empty = None if self.empty_rows is None else self.empty_rows[row : row + rows]
             events = self.events[batch : batch + batches]
+            weights = None
+            if self.weights is not None and number > 0:
+                weights = self.weights[weight : weight + number]
             own = replace(self, object=name, events=events, empty_rows=empty, objects=())
-            calls.append(replace(own, source=None, sequence=0, note="", sources={}))
-            batch, row = batch + batches, row + rows
+            own = replace(own, weights=weights, source=None, sequence=0, note="", sources={})
+            calls.append(own)
+            batch, row, weight = batch + batches, row + rows, weight + number
         return calls
 
     def encoded(self) -> Record:
@@ -142,7 +153,7 @@ class Call:
         if self.facts:
             header["facts"] = dict(self.facts)
         if self.objects:
-            header["objects"] = [list(one) for one in self.objects]
+            header["objects"] = [one.plain for one in self.objects]
         if self.contents:
             header["contents"] = len(self.contents)
         head = json.dumps(header, separators=(",", ":")).encode()

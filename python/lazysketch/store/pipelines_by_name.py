@@ -15,10 +15,13 @@ from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilo
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.live_state import exclusive
+from lazysketch.sketches.ranges import Ranges
 from lazysketch.store.ingestion import checked_name
 from lazysketch.store.recovered_objects import note_record
 from lazysketch.store.stored_pipeline import StoredPipeline, noted_split, split_of_note
 from lazysketch.store.windows_by_name import WindowsByName
+from lazysketch.sums.sums import Sums
+from lazysketch.sums.sums_spec import SumsSpec
 
 __all__ = ["PipelinesByName"]
 
@@ -147,6 +150,10 @@ class PipelinesByName(WindowsByName):
         seed: Any = part.options.get("hash_seed")
         if isinstance(like, Distribution):
             return self.distribution(name, like.spec)
+        if isinstance(like, Sums):
+            return self.sums(name, like.spec if seed is not None else _without_seed(like.spec))
+        if isinstance(like, Ranges):
+            return self.ranges(name, replace(like.spec, hash_seed=seed))
         if isinstance(like, DistinctCount):
             return self.distinct(name, replace(like.spec, hash_seed=seed))
         if isinstance(like, HeavyHitters):
@@ -163,3 +170,8 @@ class PipelinesByName(WindowsByName):
                 raise ArgumentValueError("into: expected an open object of this store, got another")
             return
         super()._check_open(into)
+
+
+def _without_seed(spec: SumsSpec) -> SumsSpec:
+    counts, values = replace(spec.counts, hash_seed=None), replace(spec.values, hash_seed=None)
+    return replace(spec, counts=counts, values=values)

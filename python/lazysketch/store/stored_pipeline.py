@@ -12,10 +12,12 @@ from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.pipelines import Pipeline
+from lazysketch.pipelines.columns import PartRows
 from lazysketch.pipelines.shares import PrivacyShare, Split
-from lazysketch.store.calls import Call, Share, plain_counts
+from lazysketch.store.calls import Call, Counts, Share, plain_counts
 from lazysketch.store.journal import Journal
 from lazysketch.store.stored_changes import unknown_change
+from lazysketch.sums.sums import Sums
 
 if TYPE_CHECKING:
     from lazysketch.pipelines.part import Live
@@ -72,18 +74,21 @@ class StoredPipeline(Pipeline):
         """Return a change of all parts, converted and checked."""
         events: list[_native.LoggedEvents] = []
         empty = [np.empty(0, dtype=np.int64)]
+        weights: list[Counts] = []
         shares = []
-        for live, values, missing in self._columns(rows) if method.startswith("update") else ():
-            batches = _logged(live, values)
-            skipped = missing if method == "update_rows" else empty[0]
-            shares.append(Share(_name_of(live), len(batches), len(skipped)))
+        for live, of_part in self._columns(rows) if method.startswith("update") else ():
+            batches, numbers = _logged(live, of_part)
+            skipped = of_part.missing if method == "update_rows" else empty[0]
+            shares.append(Share(_name_of(live), len(batches), len(skipped), len(numbers)))
             events += batches
             empty.append(skipped)
+            weights.append(numbers)
         shares = shares or [Share(_name_of(live), 0, 0) for live in self._live.values()]
         return Call(
             object=self._name,
             method=method,
             events=tuple(events),
+            weights=np.concatenate(weights) if any(map(len, weights)) else None,
             empty_rows=plain_counts(np.concatenate(empty)) if method == "update_rows" else None,
             steps=steps,
             objects=tuple(shares),
@@ -112,14 +117,19 @@ class StoredPipeline(Pipeline):
     def _carry_out(self, call: Call) -> None:
         """Change all parts in one call of the core: all of them or none."""
         self._check_steps()
-        if call.method == "update_rows":
-            parts = call.divided()
-            empty = [part.empty_rows for part in parts for _ in part.events]
-            batches = list(call.events)
-            self._change(_native.update_rows_of_each, batches, [None] * len(batches), empty)
-        elif call.method == "update_batch":
-            batches = list(call.events)
-            self._change(_native.update_batch_of_all, batches, [None] * len(batches))
+        if call.method in ("update_rows", "update_batch"):
+            batches: list[_native.LoggedEvents] = []
+            weights: list[Counts | None] = []
+            empty: list[Counts | None] = []
+            for live, part in zip(self._live.values(), call.divided(), strict=True):
+                of_tables = _counted(live, part)
+                batches += [one[0] for one in of_tables]
+                weights += [one[1] for one in of_tables]
+                empty += [part.empty_rows] * len(of_tables)
+            if call.method == "update_rows":
+                self._change(_native.update_rows_of_each, batches, weights, empty)
+            else:
+                self._change(_native.update_batch_of_all, batches, weights)
         elif call.method == "tick":
             self._change(_native.tick_all, call.steps)
         elif call.method == "finish":
@@ -133,11 +143,24 @@ def _name_of(live: Any) -> str:
     return name
 
 
-def _logged(live: Live, values: object) -> list[_native.LoggedEvents]:
-    """Return the values of a part as the log has them, one batch per table."""
+def _logged(live: Live, rows: PartRows) -> tuple[list[_native.LoggedEvents], Counts]:
+    """Return the values of a part as the log has them, and of sums the integers of the numbers."""
     stored: Any = live
-    batches: list[_native.LoggedEvents] = stored._batches(values)
-    return batches
+    batches: list[_native.LoggedEvents] = stored._batches(rows.values)
+    if not isinstance(live, Sums):
+        return batches, np.empty(0, dtype=np.uint64)
+    weights = live._weights(rows.numbers)
+    if len(weights) != len(batches[0]):  # a batch without numbers is not told from one with none
+        raise ArgumentValueError("rows: expected columns of one length, got several lengths")
+    return batches, weights
+
+
+def _counted(live: Live, part: Call) -> list[tuple[_native.LoggedEvents, Counts | None]]:
+    """Return what each table of a part counts of its batches in the log, with its weights."""
+    if not isinstance(live, Sums):
+        return [(events, None) for events in part.events]
+    weights = np.empty(0, dtype=np.uint64) if part.weights is None else part.weights
+    return [(part.events[0], None), (part.events[0], weights)]
 
 
 def noted_split(split: Split, names: Sequence[str], whole: tuple[float, float]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
+import numpy as np
+
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.store.calls import Call
@@ -80,13 +82,15 @@ class StoredSums(StoredHeldTables, Sums):
         return hashlib.blake2b(bounds.encode(), digest_size=16).hexdigest()
 
     def _count(self, call: Call) -> None:
-        if call.weights is None or call.method not in _COUNTING:
+        if call.method not in _COUNTING:
             raise unknown_change(call)
+        # A batch of a pipeline without events has no weights in the log.
+        weights = np.empty(0, dtype=np.uint64) if call.weights is None else call.weights
         _native.update_sums(
             self._counts,
             self._values,
             call.events[0],
-            call.weights,
+            weights,
             user=call.user,
             empty_rows=call.empty_rows,
             in_one_step=call.method == "update_batch",

@@ -37,18 +37,21 @@ PARTS = {
     ),
     "clients": ls.Part(ls.LazyCountMin, "client", depth=2, width=16),
     "signed": ls.Part(ls.PunctualCountSketch, "client", depth=2, width=16),
+    "ports": ls.Part(ls.Ranges, "port", bits=10, width=16),
+    "spent": ls.Part(ls.Sums, "path", value="ms", low=0, high=9, step=0.5, depth=2, width=16),
 }
 ROWS = [
     {
         "path": None if number % 7 == 3 else f"/{number % 3}",
         "client": number % 11,
         "ms": None if number % 5 == 4 else number % 13 - 1.5,
+        "port": number * number % 1_000,
         "ip": f"10.{number % 2}.0.{number % 200}",
         "unused": object(),
     }
     for number in range(200)
 ]
-COLUMNS = {name: [row[name] for row in ROWS] for name in ("path", "client", "ms", "ip")}
+COLUMNS = {name: [row[name] for row in ROWS] for name in ("path", "client", "ms", "ip", "port")}
 
 
 def made(parts: dict[str, ls.Part] | None = None, **options: Any) -> ls.Pipeline:
@@ -83,8 +86,8 @@ def test_a_part_is_what_it_would_be_alone(name: str, monkeypatch: pytest.MonkeyP
         PARTS[name], *pairs[PARTS[name]], relation="substitution", horizon=1_000, key=seeded_key(1)
     )
     for row in ROWS:
-        value = row[PARTS[name].column]
-        part.tick() if value is None else part.update(value)
+        values = [row[column] for column in PARTS[name].columns]
+        part.tick() if None in values else part.update(*values)
     part.finish()
     if isinstance(found, tuple):
         assert [level.to_bytes() for level in found] == [
@@ -346,3 +349,69 @@ def test_too_many_parts_for_the_privacy() -> None:
     parts = {str(number): PARTS["clients"] for number in range(3)}
     with pytest.raises(ArgumentValueError):
         made(parts, epsilon=1e-7, delta=1e-12)
+
+
+ROWS_OF_SUMS = {
+    "shop": ["a", None, "b", "c", None, "a"],
+    "price": [1.0, 2.0, None, 8.5, None, 3.0],
+}
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        dict,
+        pa.table,
+        pl.DataFrame,
+        pd.DataFrame,
+        lambda rows: {name: np.array(cells, dtype=object) for name, cells in rows.items()},
+    ],
+    ids=["lists", "arrow", "polars", "pandas", "arrays-of-objects"],
+)
+@pytest.mark.parametrize("in_one_step", [False, True])
+def test_sums_count_rows_that_have_both_an_item_and_a_number(
+    convert: Callable[[Any], object], in_one_step: bool
+) -> None:
+    """The share is that of one part, so its privacy is nearly that of the pipeline."""
+    schedule = ls.Batch(horizon=9) if in_one_step else ls.Punctual(horizon=9)
+    size: dict[str, Any] = {"low": 0, "high": 10, "width": 16, "hash_seed": 3, "schedule": schedule}
+    parts = {"spent": ls.Part(ls.Sums, "shop", value="price", **size)}
+    with made(parts, horizon=None) as pipeline:
+        part = pipeline["spent"]
+        alone = ls.Sums.from_spec(part.spec, key=seeded_key(1))
+        if in_one_step:
+            pipeline.update_batch(convert(ROWS_OF_SUMS))
+            alone.update_batch(["a", "c", "a"], [1.0, 8.5, 3.0])
+        else:
+            pipeline.update_many(convert(ROWS_OF_SUMS))
+            alone.update_rows(["a", "c", "a"], [1.0, 8.5, 3.0], empty_rows=[1, 2, 4])
+        assert pipeline.steps == alone.steps
+        assert part.release().to_bytes() == alone.release().to_bytes()
+
+
+def test_a_part_of_sums_names_both_columns() -> None:
+    bounds: dict[str, Any] = {"low": 0, "high": 1}
+    part = ls.Part(ls.Sums, "shop", value="price", **bounds)
+    assert part.columns == ("shop", "price")
+    assert repr(part) == "<Part Sums of 'shop', value='price', low=0, high=1>"
+    for value in (None, 3):
+        with pytest.raises(ArgumentTypeError, match=r"^value: expected the name of the column"):
+            ls.Part(ls.Sums, "shop", value=value, **bounds)
+    with pytest.raises(ArgumentTypeError, match=r"^value: expected none for a part that is no"):
+        ls.Part(ls.Ranges, "port", value="price")
+    with (
+        made({"spent": part}) as pipeline,
+        pytest.raises(ArgumentValueError, match=r"^rows: expected a column 'price'"),
+    ):
+        pipeline.update_many({"shop": ["a"]})
+    with made({"spent": part}) as pipeline, pytest.raises(ArgumentValueError, match="NaN"):
+        pipeline.update_many({"shop": ["a"], "price": [float("nan")]})
+
+
+@pytest.mark.parametrize("name", ["ports", "spent"])
+def test_a_share_costs_what_the_noise_says(name: str) -> None:
+    """Less privacy, more error, and never less than with all of it."""
+    two = {"first": PARTS["people"], name: PARTS[name]}
+    with made(two, rows=1_000) as pipeline:
+        share = pipeline.shares[name]
+        assert 1.0 < share.error_growth <= share.share**-0.5 * (1 + 1e-9)

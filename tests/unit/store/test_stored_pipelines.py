@@ -29,6 +29,8 @@ PARTS = {
     "pages": ls.Part(ls.HeavyHitters, "path", share=0.2, width=16, depth=2, discovery_epoch=60),
     "people": ls.Part(ls.DistinctCount, "client", bits=64, levels=3),
     "latency": ls.Part(ls.Distribution, "ms", bins=ls.Bins.linear(0, 9, number=9)),
+    "ports": ls.Part(ls.Ranges, "port", bits=8, width=8),
+    "spent": ls.Part(ls.Sums, "path", value="ms", low=0, high=9, depth=2, width=8),
     "networks": ls.Part(
         ls.HierarchicalHeavyHitters,
         "ip",
@@ -43,6 +45,8 @@ BATCHES: dict[str, Any] = {"schedule": ls.Batch(horizon=9_000)}
 PARTS_IN_BATCHES = {
     "clients": ls.Part(ls.LazyCountMin, "client", depth=2, width=8, **BATCHES),
     "latency": ls.Part(ls.Distribution, "ms", bins=ls.Bins.linear(0, 9, number=9), **BATCHES),
+    "spent": ls.Part(ls.Sums, "path", value="ms", low=0, high=9, depth=2, width=8, **BATCHES),
+    "earned": ls.Part(ls.Sums, "client", value="port", low=0, high=99, width=8, **BATCHES),
 }
 
 
@@ -55,6 +59,7 @@ def rows(chance: Random, number: int) -> dict[str, list[Any]]:
         "client": [f"client {chance.randrange(9)}" for _ in range(number)],
         "path": [chance.choice([None, "/", "/a", 7]) for _ in range(number)],
         "ms": [chance.choice([None, chance.uniform(-1, 12)]) for _ in range(number)],
+        "port": [chance.choice([None, chance.randrange(256)]) for _ in range(number)],
         "ip": [f"10.0.{chance.randrange(3)}.{chance.randrange(4)}" for _ in range(number)],
     }
 
@@ -205,9 +210,9 @@ def test_another_era_has_fresh_noise_and_keeps_what_was_published(lives: Lives) 
     [
         ({"name": ""}, "name: expected 1 to 200 printable"),
         ({"parts": {}}, "parts: expected at least one"),
-        ({"parts": {"clients": PARTS["clients"]}}, "parts: expected the 6 that"),
-        ({"parts": {**PARTS, "x": PARTS["clients"]}}, "parts: expected the 6 that"),
-        ({"parts": dict(zip("abcdef", PARTS.values(), strict=True))}, "parts: expected the 6"),
+        ({"parts": {"clients": PARTS["clients"]}}, "parts: expected the 8 that"),
+        ({"parts": {**PARTS, "x": PARTS["clients"]}}, "parts: expected the 8 that"),
+        ({"parts": dict(zip("abcdefgh", PARTS.values(), strict=True))}, "parts: expected the 8"),
         ({"epsilon": 0.0}, "epsilon: expected"),
         ({"epsilon": 1.0}, "epsilon: expected epsilon=4, delta=0.0001, which the pipeline was"),
         ({"delta": 1e-6}, "epsilon: expected epsilon=4, delta=0.0001, which the pipeline was"),
@@ -254,3 +259,21 @@ def test_a_record_of_several_objects_divides_into_their_changes() -> None:
     assert (first.empty_rows.tolist(), second.empty_rows.tolist()) == ([4], [1, 2])
     assert (again.source, again.sequence, again.note) == ("web", 3, "here")
     assert call.encoded().parts[0][:1] == b"\x03"  # type: ignore[index]
+
+
+def test_each_part_of_sums_has_numbers_of_its_own(lives: Lives) -> None:
+    """Two parts of sums in one record, before and after the record is read again."""
+    size: dict[str, Any] = {"low": 0, "high": 10, "width": 64, "schedule": ls.Batch(horizon=9)}
+    parts = {
+        "first": ls.Part(ls.Sums, "client", value="ms", **size),
+        "second": ls.Part(ls.Sums, "client", value="port", **size),
+    }
+    rows = {"client": ["x"] * 4_000, "ms": [1.0, None] * 2_000, "port": [9.0] * 4_000}
+    for _ in range(2):
+        with lives.open() as store:
+            site = store.pipeline("site", parts, epsilon=20.0, delta=1e-3)
+            if not site.steps:
+                site.update_batch(rows)
+            assert 2_000 in site["first"].sum("x", confidence=1 - 1e-6)
+            assert 36_000 in site["second"].sum("x", confidence=1 - 1e-6)
+            assert site["second"].sum("x").low > 30_000

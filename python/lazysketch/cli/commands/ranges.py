@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from lazysketch.cli.input_options import key_input_options
 from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import once_option, result_options, state_options
+from lazysketch.cli.run.shown_statistics import ShownRanges
 from lazysketch.cli.run.state_definition import RANGES
 from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.statistic_options import ranges_options
-from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.cli.window_options import cut_options
-from lazysketch.errors import ArgumentValueError
-from lazysketch.releases.key_questions import is_question, range_of_question
+from lazysketch.releases.key_questions import is_question
 from lazysketch.sources.formats.keys import key_type
 from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lazysketch import RangesRelease
     from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import InputSettings, LedgerSettings, ResultSettings, StateSettings
     from lazysketch.cli.statistic_options import RangesSettings
-    from lazysketch.releases.any_release import AnyRelease
-    from lazysketch.releases.rows import Row
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRanges:
-    """The ranges that are shown; sixteen equal parts of the domain if there are none."""
-
-    asked: tuple[str, ...]
-
-    ends = None
-    each = None
-
-    def check(self, counting: RangesSettings) -> None:
-        """Raise a usage error unless keys of so many bits have all ranges."""
-        bits = counting.bits
-        try:
-            for text in self.asked:
-                low, high = range_of_question(text, bits)
-                if not low <= high <= 1 << bits:
-                    raise ArgumentValueError(
-                        f"RANGE: expected keys from 0 to 2^{bits}, the lower one first, got others"
-                    )
-        except ArgumentValueError as error:
-            raise click.UsageError(str(error).replace("network:", "RANGE:", 1)) from None
-
-    def rows(self, release: AnyRelease) -> Sequence[Row]:
-        """Return the rows."""
-        found = cast("RangesRelease", release)
-        return found._rows(self.asked, confidence=CONFIDENCE)
 
 
 @click.command()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,37 +10,16 @@ from lazysketch.cli.input_options import files_argument, sums_input_options
 from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import once_option, result_options, rows_option, state_options
 from lazysketch.cli.run.files import read_public_list
+from lazysketch.cli.run.shown_statistics import ShownSums
 from lazysketch.cli.run.state_definition import SUMS
 from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.sums_options import sums_options
-from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.releases.sum_rows import top_sum_rows
 from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lazysketch import SumsRelease
     from lazysketch.cli.settings import InputSettings, LedgerSettings, ResultSettings, StateSettings
     from lazysketch.cli.sums_options import SumsSettings
-    from lazysketch.releases.any_release import AnyRelease
-    from lazysketch.releases.rows import Row
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSums:
-    """The items of a list with the largest sums."""
-
-    items: Sequence[str] | Sequence[int]
-    most: int
-    ends = ("low", "high")
-    each = "sum, count and mean"
-
-    def rows(self, release: AnyRelease) -> Sequence[Row]:
-        """Return the rows."""
-        found = cast("SumsRelease", release)
-        return top_sum_rows(found, self.items, most=self.most, confidence=CONFIDENCE)
 
 
 @click.command()

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, cast
 from lazysketch.cli.run import files
 from lazysketch.cli.run.exit_status import FAILED, READER_GONE
 from lazysketch.cli.run.finishing import Step
-from lazysketch.cli.run.pipeline_parts import QUANTILES, TOP
+from lazysketch.cli.run.pipeline_parts import QUANTILES, RANGES, SUMS, TOP
 from lazysketch.cli.run.result_checks import check_overwrite
+from lazysketch.cli.run.shown_statistics import ShownRanges, ShownSums
 from lazysketch.cli.run.statistic import Answers, Statistic
 from lazysketch.cli.run.targets import DiscoveredItems
 from lazysketch.cli.settings import PrivacySettings
@@ -187,7 +188,15 @@ def _target(pipeline: Pipeline, part: DescribedPart) -> DiscoveredItems | Statis
         own = PrivacySettings(privacy.epsilon, privacy.delta, relation, 1)
         target = DiscoveredItems(live, most=part.rows, asked=own)
     else:
-        shown: Shown | None = _Quantiles(part.quantiles) if part.statistic == QUANTILES else None
-        target = Statistic(live, shown)
+        target = Statistic(live, _shown(part))
     target.hold_back()
     return target
+
+
+def _shown(part: DescribedPart) -> Shown | None:
+    """Return what is shown of a part that is no list of heavy items."""
+    if part.statistic == QUANTILES:
+        return _Quantiles(part.quantiles)
+    if part.statistic == RANGES:
+        return ShownRanges(part.ranges)
+    return ShownSums(part.items, part.rows) if part.statistic == SUMS else None

@@ -6,22 +6,36 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
-from lazysketch import DistinctCount, Distribution, HeavyHitters, Part
-from lazysketch.arguments import checked_real
+from lazysketch import DistinctCount, Distribution, HeavyHitters, Part, Ranges, Sums
+from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.cli.configuration import check_keys, parsed_settings, type_of
 from lazysketch.cli.input_options import ITEM_TYPES, NUMBERS
+from lazysketch.cli.run.shown_statistics import check_ranges
 from lazysketch.cli.statistic_options import DistributionSettings
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.releases.value_rows import SHARES
+from lazysketch.sources.formats.keys import key_type
+from lazysketch.specification.ranges_spec import DEFAULT_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from lazysketch.pipelines.part import Live
     from lazysketch.specification.schedules import Schedule
 
-__all__ = ["DISTINCT", "QUANTILES", "TOP", "DescribedPart", "read_parts"]
+__all__ = [
+    "DISTINCT",
+    "QUANTILES",
+    "RANGES",
+    "SUMS",
+    "TOP",
+    "DescribedPart",
+    "numbers_of",
+    "read_parts",
+]
 
 TOP, DISTINCT, QUANTILES = "top", "distinct", "quantiles"
+RANGES, SUMS = "ranges", "sums"
 _OPTION: Final = "--parts"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 _SHARE: Final = 0.01
@@ -29,6 +43,7 @@ _ROWS: Final = 20
 _BINS: Final = 1024
 
 _INTEGER, _NUMBER, _TEXT, _LIST = "an integer", "a number", "a string", "an array of numbers"
+_TEXTS: Final = "an array of strings"
 _COMMON: Final = {"statistic": _TEXT, "by": _TEXT, "importance": _NUMBER}
 _OPTIONS: Final[dict[str, dict[str, str]]] = {
     TOP: {
@@ -47,8 +62,26 @@ _OPTIONS: Final[dict[str, dict[str, str]]] = {
         "edges": _LIST,
         "quantiles": _LIST,
     },
+    RANGES: {"bits": _INTEGER, "width": _INTEGER, "ranges": _TEXTS},
+    SUMS: {
+        "value": _TEXT,
+        "items": _TEXT,
+        "low": _NUMBER,
+        "high": _NUMBER,
+        "step": _NUMBER,
+        "rows": _INTEGER,
+        "width": _INTEGER,
+        "depth": _INTEGER,
+        "items-type": _TEXT,
+    },
 }
 _SCALES: Final = ("linear", "log")
+_REQUIRED_OF_SUMS: Final = {
+    "value": "the field of the number",
+    "items": "the file of a public list",
+    "low": "the smallest value that counts as it is",
+    "high": "the largest value that counts as it is",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +97,10 @@ class DescribedPart:
         importance: The weight of its predicted error.
         rows: Most rows that are shown.
         quantiles: The shares that are shown of a distribution.
+        ranges: The ranges of keys that are shown.
+        value: The field whose numbers are added up.
+        list_of_items: The file of the public list whose sums are shown.
+        items: The items of that list, once it is read.
     """
 
     name: str
@@ -74,22 +111,37 @@ class DescribedPart:
     importance: float = 1.0
     rows: int = _ROWS
     quantiles: tuple[float, ...] = SHARES
+    ranges: tuple[str, ...] = ()
+    value: str | None = None
+    list_of_items: str = ""
+    items: Sequence[str] | Sequence[int] = ()
 
     @property
-    def column(self) -> tuple[str | None, str]:
-        """The field and how it is read: what two parts may share."""
-        return self.field, self.items_type
+    def column(self) -> str:
+        """A name for its fields and how they are read: what two parts may share."""
+        value = "" if self.value is None else f" with {self.value}"
+        return f"{self.items_type} {self.field or ''}{value}"
 
-    def part(self, column: str, schedule: Schedule | None) -> Part:
+    @property
+    def numbers(self) -> str | None:
+        """A name for the numbers beside the items of that column; None without any."""
+        return None if self.value is None else numbers_of(self.column)
+
+    def part(self, schedule: Schedule | None) -> Part:
         """Return the part of a pipeline.
 
         Args:
-            column: The name of its column there.
             schedule: When it is published; None for the default of its class.
         """
-        kinds = {TOP: HeavyHitters, DISTINCT: DistinctCount, QUANTILES: Distribution}
+        kind = _KINDS[self.statistic]
         options = {**self.options, **({} if schedule is None else {"schedule": schedule})}
-        return Part(kinds[self.statistic], column, importance=self.importance, **options)
+        importance = self.importance
+        return Part(kind, self.column, value=self.numbers, importance=importance, **options)
+
+
+def numbers_of(column: str) -> str:
+    """Return a name for the numbers beside the items of a column."""
+    return f"numbers of {column}"
 
 
 def read_parts(path: str) -> list[DescribedPart]:
@@ -141,15 +193,12 @@ def _described(path: str, name: str, table: object) -> DescribedPart:
 
 def _top(name: str, where: str, table: Mapping[str, object]) -> DescribedPart:
     given = {key: table[key] for key in ("width", "depth") if key in table}
-    rows = cast("int", table.get("rows", _ROWS))
-    if rows < 1:
-        raise ArgumentValueError(f"rows: expected an integer of at least 1, got {rows}")
     return DescribedPart(
         name=name,
         statistic=TOP,
         items_type=_text(where, table, "items-type", ITEM_TYPES),
         options={"share": table.get("share", _SHARE), **given},
-        rows=rows,
+        rows=_rows(table),
     )
 
 
@@ -188,16 +237,67 @@ def _quantiles(name: str, where: str, table: Mapping[str, object]) -> DescribedP
     )
 
 
+def _ranges(name: str, where: str, table: Mapping[str, object]) -> DescribedPart:
+    del where
+    bits = cast("int", table.get("bits", DEFAULT_BITS))
+    asked = tuple(cast("list[str]", table.get("ranges", [])))
+    items_type = key_type(checked_integer("bits", bits, most=64))
+    check_ranges(asked, bits, name="ranges")
+    return DescribedPart(
+        name=name,
+        statistic=RANGES,
+        items_type=items_type,
+        options={"bits": bits, **{key: table[key] for key in ("width",) if key in table}},
+        ranges=asked,
+    )
+
+
+def _sums(name: str, where: str, table: Mapping[str, object]) -> DescribedPart:
+    for key, what in _REQUIRED_OF_SUMS.items():
+        if key not in table:
+            raise ArgumentTypeError(f"{key}: expected {what}, got none")
+    given = ("low", "high", "step", "width", "depth")
+    return DescribedPart(
+        name=name,
+        statistic=SUMS,
+        items_type=_text(where, table, "items-type", ITEM_TYPES),
+        options={key: table[key] for key in given if key in table},
+        rows=_rows(table),
+        value=cast("str", table["value"]),
+        list_of_items=cast("str", table["items"]),
+    )
+
+
+def _rows(table: Mapping[str, object]) -> int:
+    rows = cast("int", table.get("rows", _ROWS))
+    if rows < 1:
+        raise ArgumentValueError(f"rows: expected an integer of at least 1, got {rows}")
+    return rows
+
+
+_KINDS: Final[dict[str, type[Live]]] = {
+    TOP: HeavyHitters,
+    DISTINCT: DistinctCount,
+    QUANTILES: Distribution,
+    RANGES: Ranges,
+    SUMS: Sums,
+}
 _OF_STATISTIC: Final[dict[str, Callable[[str, str, Mapping[str, object]], DescribedPart]]] = {
     TOP: _top,
     DISTINCT: _distinct,
     QUANTILES: _quantiles,
+    RANGES: _ranges,
+    SUMS: _sums,
 }
 
 
 def _check_type(where: str, value: object, wanted: str) -> None:
-    is_list = isinstance(value, list) and all(_is_number(one) for one in value)
-    found = _LIST if is_list else type_of(value)
+    found = type_of(value)
+    if isinstance(value, list):
+        if all(_is_number(one) for one in value) and wanted == _LIST:
+            found = _LIST
+        elif all(isinstance(one, str) for one in value) and wanted == _TEXTS:
+            found = _TEXTS
     if found != wanted and (wanted, found) != (_NUMBER, _INTEGER):
         raise ArgumentTypeError(f"{where}: expected {wanted}, got {found}")
 

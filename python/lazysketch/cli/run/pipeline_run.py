@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from lazysketch import Pipeline
 from lazysketch.cli.run.charging import Charging
+from lazysketch.cli.run.files import read_public_list
 from lazysketch.cli.run.operator_report import report_to_operator, status_of
 from lazysketch.cli.run.people import advice_on_names
 from lazysketch.cli.run.pipeline_end import PartInput, PipelineEnd, check_folder
-from lazysketch.cli.run.pipeline_parts import TOP, read_parts
+from lazysketch.cli.run.pipeline_parts import TOP, numbers_of, read_parts
 from lazysketch.cli.run.signals import Signals, end_as_ctrl_c
 from lazysketch.cli.run.topics import is_topic
 from lazysketch.cli.run.until_failure import UntilFailure
@@ -85,7 +86,7 @@ def run_of_pipeline(
     Raises:
         LazySketchError: The failure that ended the reading early, after the result is written.
     """
-    parts = read_parts(counting.parts)
+    parts = [_with_its_list(part, files, reading) for part in read_parts(counting.parts)]
     if counting.save_releases is not None:
         names = [part.name for part in parts]
         check_folder(counting.save_releases, names, overwrite=counting.overwrite)
@@ -102,6 +103,18 @@ def run_of_pipeline(
     return run.counted(context.ensure_object(Signals), charging)
 
 
+def _with_its_list(
+    part: DescribedPart, files: tuple[str, ...], reading: InputSettings
+) -> DescribedPart:
+    """Return a part with the items of its public list, if it has one."""
+    if not part.list_of_items:
+        return part
+    option = f"--parts: [{part.name}] items"
+    of_part = replace(reading, items_type=part.items_type)
+    listed = read_public_list(part.list_of_items, option=option, inputs=files, reading=of_part)
+    return replace(part, items=listed)
+
+
 def _opened(
     parts: Sequence[DescribedPart], files: tuple[str, ...], reading: InputSettings
 ) -> Columns:
@@ -110,17 +123,10 @@ def _opened(
         raise ArgumentValueError("files: expected files or a pipe, got a topic of Kafka")
     sources: dict[str, Source] = {}
     for part in parts:
-        of_part = replace(reading, field=part.field, items_type=part.items_type)
-        name = _column(part)
-        if name not in sources:
-            sources[name] = of_part.open(files)
+        if part.column not in sources:
+            of_part = replace(reading, field=part.field, items_type=part.items_type)
+            sources[part.column] = replace(of_part, value=part.value).open(files)
     return Columns(sources)
-
-
-def _column(part: DescribedPart) -> str:
-    """Return a name for a field and how it is read."""
-    field, items_type = part.column
-    return f"{items_type} {field or ''}"
 
 
 def _pipeline(
@@ -133,7 +139,7 @@ def _pipeline(
     at_end = columns.first.part_read is not None and counting.horizon is None
     schedule = Single() if at_end else None
     return Pipeline(
-        {part.name: part.part(_column(part), schedule) for part in parts},
+        {part.name: part.part(schedule) for part in parts},
         epsilon=guarantee.epsilon,
         delta=guarantee.delta,
         relation=guarantee.relation,
@@ -189,7 +195,7 @@ class _Run:
         for source in sources:
             report_to_operator(source, seconds=self._seconds, interrupted=self._interrupted)
         for part in self._parts:
-            fields = self._columns.sources[_column(part)].tally.fields
+            fields = self._columns.sources[part.column].tally.fields
             if part.statistic == TOP and (advice := advice_on_names(fields)):
                 tell(advice)
         if self._failure is not None:
@@ -224,7 +230,7 @@ class _Run:
         self._end.complete(inputs, finishes=not failed)
 
     def _input(self, part: DescribedPart) -> PartInput:
-        source = self._columns.sources[_column(part)]
+        source = self._columns.sources[part.column]
         read_as = "; ".join(source.tally.formats) or "nothing read"
         return PartInput(
             of=f"{source.name} ({read_as})",
@@ -256,7 +262,13 @@ class _Run:
 
 def _rows_of(batch: ColumnBatch) -> Mapping[str, ColumnWithGaps]:
     """Return the rows of a batch as the columns of a pipeline."""
-    return {
+    rows = {
         name: ColumnWithGaps(one.items, one.empty_rows, one.rows)
         for name, one in batch.columns.items()
     }
+    numbers = {
+        numbers_of(name): ColumnWithGaps(one.weights, one.empty_rows, one.rows)
+        for name, one in batch.columns.items()
+        if one.weights is not None
+    }
+    return {**rows, **numbers}
