@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lazysketch.audit import (
     distinct_checks,
+    people_of_sums,
     people_of_values,
     ranges_checks,
     statistic_window_checks,
@@ -35,6 +36,7 @@ def counts_controls() -> Iterator[Control]:
     yield from _of_ranges()
     yield from _of_sums()
     yield from _of_people_of_values()
+    yield from _of_people_of_sums()
     yield from _of_their_windows()
 
 
@@ -137,6 +139,21 @@ def _of_people_of_values() -> Iterator[Control]:
         (bugs.ONE_PERSON, "distances of people of values", distances),
     )
     return controls_of_model(detected, people_of_values.PeopleOfValuesModel)
+
+
+def _of_people_of_sums() -> Iterator[Control]:
+    bugs = people_of_sums.PeopleOfSumsBug
+    distances = people_of_sums.distances_of_people_of_sums
+    rule = people_of_sums.rule_of_people_of_sums
+    detected: tuple[tuple[people_of_sums.PeopleOfSumsBug, str, people_of_sums.Run], ...] = (
+        (bugs.UNBOUNDED, "distances of people of sums", distances),
+        (bugs.UNBOUNDED, "rule of people of sums", rule),
+        (bugs.ONE_TABLE, "distances of people of sums", distances),
+        (bugs.ONE_TABLE, "rule of people of sums", rule),
+        (bugs.ONE_EVENT, "distances of people of sums", distances),
+        (bugs.ONE_PERSON, "distances of people of sums", distances),
+    )
+    return controls_of_model(detected, people_of_sums.PeopleOfSumsModel)
 
 
 def _of_their_windows() -> Iterator[Control]:

@@ -11,6 +11,7 @@ from typing import Final, get_args
 
 from lazysketch.audit import (
     distinct_checks,
+    people_of_sums,
     people_of_values,
     ranges_checks,
     statistic_window_checks,
@@ -33,7 +34,7 @@ def counts_checks() -> Iterator[Check]:
 
     Yields:
         Checks of the areas ``"distinct"``, ``"values"``, ``"ranges"`` and ``"sums"``, of people of
-        values and of ranges, and of windows of distinct items and of values.
+        values, of ranges and of sums, and of windows of distinct items and of values.
     """
     yield from _of_distinct_items()
     yield from _of_values()
@@ -120,6 +121,14 @@ def _of_sums() -> Iterator[Check]:
             partial(sums_checks.distances_of_sums, relation=relation),
         )
     yield named("noise of both tables of sums", "512 sums, 4 + 4", sums_checks.noise_of_sums)
+    people = people_of_sums.PeopleOfSums()
+    of_people: tuple[tuple[str, people_of_sums.Run], ...] = (
+        ("distances of people of sums", people_of_sums.distances_of_people_of_sums),
+        ("rule of people of sums", people_of_sums.rule_of_people_of_sums),
+    )
+    for name, run in of_people:
+        checked = of_library(partial(run, people))
+        yield Check(name, "people", "2 x 2, 3 steps, 3 bounds", checked)
 
 
 def _of_their_windows() -> Iterator[Check]:

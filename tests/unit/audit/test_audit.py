@@ -29,6 +29,7 @@ from lazysketch.audit.distinct_model import DistinctBug
 from lazysketch.audit.finding import ALARM, MOST, Outcome, statistical_outcome
 from lazysketch.audit.level_system import LevelBug
 from lazysketch.audit.level_window_model import LevelWindowBug
+from lazysketch.audit.people_of_sums import PeopleOfSumsBug
 from lazysketch.audit.people_of_values import PeopleOfValuesBug
 from lazysketch.audit.people_system import PeopleBug
 from lazysketch.audit.ranges_model import RangesBug
@@ -70,6 +71,7 @@ def test_every_bug_has_a_control() -> None:
     planted: list[type[Enum]] = [
         Bug, DiscoveryBug, WindowBug, LevelBug, LevelWindowBug, StatementBug, PeopleBug,
         DistinctBug, ValuesBug, RangesBug, SumsBug, ServiceBug, PeopleOfValuesBug,
+        PeopleOfSumsBug,
     ]  # fmt: skip
     for bugs in planted:
         assert {bug.value for bug in bugs} <= {control.bug for control in CONTROLS}

@@ -342,3 +342,14 @@ def test_batches_share_a_step() -> None:
     assert heavy.step == 40
     assert math.isnan(heavy.smallest_share)
     assert {node.item for node in heavy.above()} == {"10.1.0.0/16", "192.0.2.7"}
+
+
+def test_weights_of_a_batch_are_read_once_for_all_levels() -> None:
+    """An iterator has nothing left for the second level."""
+    found = []
+    for weights in ([3, 1, 2], iter([3, 1, 2])):
+        batches = {"schedule": ls.Batch(horizon=40), "discovery_epoch": 10, "max_weight": 3}
+        heavy = made(key=seeded_key(1), **batches)
+        heavy.update_batch(["10.0.0.1", "10.1.0.1", "192.0.2.7"], weights)
+        found.append([heavy.release(level).to_bytes() for level in range(4)])
+    assert found[0] == found[1]

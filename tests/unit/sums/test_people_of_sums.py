@@ -211,6 +211,22 @@ def test_the_guarantee_is_of_a_person() -> None:
         spec_of(bound, max_events_per_user=2)
 
 
+def test_a_plan_has_the_noise_of_the_bound() -> None:
+    """The error is nearly all noise, which is sqrt(cells) x events times that of an event."""
+    noise: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "horizon": 2_000}
+    bounds: dict[str, Any] = {"low": 0, "high": 10, "step": 1, "width": 4_096}
+    plans = [
+        ls.plan_sums(steps=2_000, person_bound=bound, **bounds, **noise)
+        for bound in (ls.PersonBound(), ls.PersonBound(cells=9, events=2))
+    ]
+    assert plans[1].spec.counts.person_bound == ls.PersonBound(cells=9, events=2)
+    for of in ("sum_error", "sum_deviation", "count_deviation"):
+        assert getattr(plans[1], of) / getattr(plans[0], of) == pytest.approx(6.0, rel=0.1)
+    with plans[1].sums() as live:
+        live.update("a", 1.0, user="ann")
+        assert live.steps == 1
+
+
 # The sensitivity, by enumeration.
 
 STEPS, ITEMS, VALUES = 3, range(5), (-1.0, 1.0, 9.0)
