@@ -87,6 +87,7 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "DistinctWindows",
             "DistributionWindows",
             "RangesWindows",
+            "SumsWindows",
             "Window",
             "ReleasedWindow",
             "WindowsOfLevel",

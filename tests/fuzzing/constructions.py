@@ -137,6 +137,7 @@ def _subjects() -> list[Subject]:
             for subject in (
                 _of(ls.DistinctWindows, {"bits": 128, "levels": 4, **_NOISE, **cut}),
                 _of(ls.DistributionWindows, {"bins": ls.Bins([1.0, 2.0]), **_NOISE, **cut}),
+                _of(ls.SumsWindows, {"low": 0, "high": 9, **_SIZE, **_NOISE, **cut}),
                 _of(ls.RangesWindows, {"bits": 8, "width": 16, **_NOISE, **cut}),
             )
         ),

@@ -397,5 +397,17 @@ FAMILIES: Final = {
             called("total", optional=("last", "confidence")),
             reads("bits"),
         ),
+        _windows_of(
+            "windows of sums",
+            live_objects.windows_of_sums,
+            *[called("update", "item", "value", optional=("time",), value=number, time=argument)]
+            * 2,
+            *[called("update_many", "items", "values", values=numbers)] * 6,
+            *[called("update_many", "items", "values", "times", values=numbers, times=times)] * 6,
+            called("release", optional=("last",)),
+            *[called(name, "item", optional=("last",)) for name in ("sum", "count", "mean")],
+            called("top", "among", optional=("n", "last"), among=MAKERS["items"]),
+            reads("grid"),
+        ),
     )
 }

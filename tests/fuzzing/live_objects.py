@@ -248,6 +248,12 @@ def windows_of_ranges(chance: Random) -> Callable[[], Box]:
     return _statistic(ls.RangesWindows, {**size, **_cut(chance)})
 
 
+def windows_of_sums(chance: Random) -> Callable[[], Box]:
+    """Return a maker of windows of sums by steps, by a clock or by time."""
+    size = {"depth": chance.choice([1, 3]), "width": chance.choice([1, 16]), "hash_seed": 5}
+    return _statistic(ls.SumsWindows, {"low": -1, "high": 3, **size, **_cut(chance)})
+
+
 def _statistic(kind: Callable[..., object], chosen: dict[str, Any]) -> Callable[[], Box]:
     def make() -> Box:
         box = Box(None)

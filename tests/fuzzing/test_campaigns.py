@@ -107,6 +107,7 @@ def test_every_public_operation_is_fuzzed() -> None:
         "windows of distinct items": (ls.DistinctWindows,),
         "windows of values": (ls.DistributionWindows,),
         "windows of ranges": (ls.RangesWindows,),
+        "windows of sums": (ls.SumsWindows,),
         "windows of a hierarchy": (ls.HierarchicalWindows,),
     }
     assert set(made) == set(live_classes.FAMILIES)

@@ -12,6 +12,8 @@ __all__ = ["BUGS_OF_STATISTIC_WINDOWS"]
 _TABLES: Final = "lazysketch.windows.statistic_tables:StatisticTables"
 _TESTS: Final = "tests/unit/windows/test_promises_of_statistic_windows.py::"
 _RANGES: Final = "tests/unit/windows/test_promises_of_windows_of_ranges.py::"
+_SUMS: Final = "tests/unit/windows/test_sums_windows.py::"
+_STORED_SUMS: Final = "tests/unit/store/test_stored_sums_windows.py::"
 _COUNTS: Final = "tests/unit/windows/test_statistic_windows.py::"
 _STORED: Final = "tests/unit/store/test_stored_statistic_windows.py::"
 _OF_STORE: Final = "lazysketch.store.stored_statistic_windows"
@@ -120,6 +122,46 @@ BUGS_OF_STATISTIC_WINDOWS: Final = (
         patch=edited(
             "lazysketch.windows.ranges_windows:RangesWindows._spec_of",
             ('cut.check_moves(options.get("mechanism"))', "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-of-sums-share-noise",
+        subject="reuse of draws",
+        claim="The tables of all windows of sums have one key and one id each.",
+        caught_by=_SUMS + "test_windows_have_ids_and_noise_of_their_own_and_one_hash_seed[range]",
+        patch=edited(
+            "lazysketch.windows.sums_tables:SumsTables._origin",
+            ("return self._key, None", f"return {_FIXED_ID}(self._key, bytes([table] * 16)), None"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-of-sums-take-any-rows",
+        subject="sensitivity",
+        claim="Windows of sums of 900 slices take rows for which a move costs more than two.",
+        caught_by=_SUMS + "test_rows_that_do_not_serve_for_a_move_are_refused",
+        patch=edited(
+            "lazysketch.windows.sums_windows:SumsWindows._spec_of",
+            ('cut.check_moves(options.get("mechanism"))', "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="stored-windows-of-sums-share-ids",
+        subject="reuse of draws",
+        claim="All windows of sums of a store have the ids of one of them.",
+        caught_by=_STORED_SUMS + "test_every_table_has_an_id_of_its_own[steps]",
+        patch=edited(
+            "lazysketch.store.stored_sums_windows:_StoredTables._origin",
+            ("number_of_table(number, table)", "number_of_table(0, table)"),
+        ),
+    ),
+    PlantedBug(
+        name="stored-windows-of-sums-forget-their-bounds",
+        subject="durable state",
+        claim="Windows of sums go on under other bounds with as many steps: values mean others.",
+        caught_by=_STORED_SUMS + "test_other_parameters_are_refused",
+        patch=edited(
+            "lazysketch.store.stored_sums_windows:_StoredTables.__init__",
+            ("{parameters_of_grid(spec.grid)}", "{len('grid')}"),
         ),
     ),
     PlantedBug(

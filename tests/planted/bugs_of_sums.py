@@ -184,7 +184,7 @@ BUGS_OF_SUMS: Final = (
         claim="Sums of a store go on with other bounds, by which its integers are other values.",
         caught_by=_STORED + "test_other_bounds_are_refused",
         patch=edited(
-            "lazysketch.store.stored_sums:StoredSums._further_parameters",
+            "lazysketch.store.stored_sums:parameters_of_grid",
             ("(grid.low + 0.0, grid.high + 0.0, grid.is_exact)", "grid.steps"),
         ),
     ),

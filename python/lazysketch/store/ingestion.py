@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         StoredRangesWindows,
     )
     from lazysketch.store.stored_sums import StoredSums
+    from lazysketch.store.stored_sums_windows import StoredSumsWindows
     from lazysketch.store.stored_windows import StoredWindows
 
     Stored: TypeAlias = (
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         | StoredDistinctWindows
         | StoredDistributionWindows
         | StoredRangesWindows
+        | StoredSumsWindows
     )
 
 __all__ = ["Ingestion", "checked_name", "checked_note", "checked_source"]

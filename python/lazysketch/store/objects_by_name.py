@@ -42,6 +42,7 @@ from lazysketch.store.stored_statistic_windows import (
     StoredRangesWindows,
 )
 from lazysketch.store.stored_sums import StoredSums
+from lazysketch.store.stored_sums_windows import StoredSumsWindows
 from lazysketch.store.stored_windows import StoredWindows
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ Object = TypeVar(
     StoredDistinctWindows,
     StoredDistributionWindows,
     StoredRangesWindows,
+    StoredSumsWindows,
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from lazysketch import _native
 from lazysketch.heavy_hitters.hitters_spec import LevelsOptions
@@ -18,7 +18,7 @@ from lazysketch.store.calls import Call
 from lazysketch.store.partial_batches import ADDED
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit, workers_split
-from lazysketch.store.stored_objects import number_of_table
+from lazysketch.store.stored_objects import LEVELS_WITHOUT_EVENTS, number_of_table
 from lazysketch.store.stored_windows import WITHOUT_EVENTS, WindowsOfItems
 from lazysketch.windows.cuts import Cut
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from lazysketch.heavy_hitters.hierarchies import Levels
 
 __all__ = ["StoredHierarchicalWindows", "StoredHierarchicalWindowsOptions"]
-
-# No window has this number, with which all its tables have numbers as WITHOUT_EVENTS.
-_LEVELS_WITHOUT_EVENTS: Final = 1 << 57
 
 
 class StoredHierarchicalWindowsOptions(LevelsOptions, total=False):
@@ -64,7 +61,7 @@ class _StoredLevels(WindowLevels):
         self._of_store = origin
         super().__init__(spec, key=origin(WITHOUT_EVENTS)[0])
         # As for windows without levels.
-        empty = self.make(_LEVELS_WITHOUT_EVENTS)
+        empty = self.make(LEVELS_WITHOUT_EVENTS)
         digests = [table._parameters_digest.hex() for table in empty.tables]
         self.digest = f"{' '.join(digests)} {', '.join(spec.levels.names)}"
         self.identities = empty.people

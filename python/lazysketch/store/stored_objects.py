@@ -31,6 +31,7 @@ from lazysketch.store.stored_changes import (
 )
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.running_windows import RunningWindows
+from lazysketch.windows.sums_windows import SumsWindows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from lazysketch.specification.schedules import Schedule
 
 __all__ = [
+    "LEVELS_WITHOUT_EVENTS",
     "StoredCounters",
     "StoredHierarchy",
     "StoredHitters",
@@ -53,6 +55,10 @@ __all__ = [
     "people_of",
     "tables_of",
 ]
+
+
+LEVELS_WITHOUT_EVENTS: Final = 1 << 57
+"""No window of several tables has this number: they have numbers as those of no window of one."""
 
 
 class _ItemChanges(Changes):
@@ -337,7 +343,7 @@ def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
         return {0: stored._table}
     if isinstance(stored, (HierarchicalHeavyHitters, HeldTables)):
         return dict(enumerate(stored._tables))
-    if isinstance(stored, HierarchicalWindows):
+    if isinstance(stored, (HierarchicalWindows, SumsWindows)):
         return {
             number_of_table(number, level): table
             for number, window in stored._live.tables.items()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lazysketch.specification.table_spec import TableSpec
 
 __all__ = [
+    "AddedUp",
     "StatisticsOfStore",
     "StoredDistinctWindows",
     "StoredDistinctWindowsOptions",
@@ -122,7 +123,7 @@ class StoredDistinctWindows(StatisticsOfStore[Any], DistinctWindows):
         return [window.release.to_bytes() for window in self._published()]
 
 
-class _AddedUp(StatisticsOfStore[Any]):
+class AddedUp(StatisticsOfStore[Any]):
     """Windows of a store whose releases add up."""
 
     def _last_published(self) -> list[bytes]:
@@ -134,7 +135,7 @@ class _AddedUp(StatisticsOfStore[Any]):
 
 
 @reads_after_commit
-class StoredRangesWindows(_AddedUp, RangesWindows):
+class StoredRangesWindows(AddedUp, RangesWindows):
     """Windows of ranges of keys of a store."""
 
     @classmethod
@@ -147,7 +148,7 @@ class StoredRangesWindows(_AddedUp, RangesWindows):
 
 
 @reads_after_commit
-class StoredDistributionWindows(_AddedUp, DistributionWindows):
+class StoredDistributionWindows(AddedUp, DistributionWindows):
     """Windows of distributions of a store."""
 
     @classmethod

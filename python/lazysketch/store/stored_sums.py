@@ -9,14 +9,25 @@ import numpy as np
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
+from lazysketch.specification.value_grid import ValueGrid
 from lazysketch.store.calls import Call
 from lazysketch.store.stored_changes import reads_after_commit, unknown_change
 from lazysketch.store.stored_held_table import StoredHeldTables
 from lazysketch.sums.sums import Sums
 
-__all__ = ["StoredSums"]
+__all__ = ["StoredSums", "parameters_of_grid"]
 
 _COUNTING: Final = ("update_many", "update_rows", "update_batch", "add_to_batch")
+
+
+def parameters_of_grid(grid: ValueGrid) -> str:
+    """Return a digest of what a step of a grid is worth; those of tables have its number of steps.
+
+    Args:
+        grid: how values become integers.
+    """
+    bounds = repr((grid.low + 0.0, grid.high + 0.0, grid.is_exact))
+    return hashlib.blake2b(bounds.encode(), digest_size=16).hexdigest()
 
 
 @reads_after_commit
@@ -76,10 +87,7 @@ class StoredSums(StoredHeldTables, Sums):
         )
 
     def _further_parameters(self) -> str:
-        # The digests of the tables have the number of grid steps, and not what a step is worth.
-        grid = self._spec.grid
-        bounds = repr((grid.low + 0.0, grid.high + 0.0, grid.is_exact))
-        return hashlib.blake2b(bounds.encode(), digest_size=16).hexdigest()
+        return parameters_of_grid(self._spec.grid)
 
     def _count(self, call: Call) -> None:
         if call.method not in _COUNTING:

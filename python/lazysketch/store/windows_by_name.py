@@ -13,6 +13,7 @@ from lazysketch.store.stored_statistic_windows import (
     StoredDistributionWindows,
     StoredRangesWindows,
 )
+from lazysketch.store.stored_sums_windows import StoredSumsWindows
 from lazysketch.store.stored_windows import StoredWindows
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         StoredDistributionWindowsOptions,
         StoredRangesWindowsOptions,
     )
+    from lazysketch.store.stored_sums_windows import StoredSumsWindowsOptions
     from lazysketch.store.stored_windows import StoredWindowsOptions
 
 __all__ = ["WindowsByName"]
@@ -192,3 +194,26 @@ class WindowsByName(StatisticsByName):
             StoreError: a store that cannot be read or written.
         """
         return self._opened(name, lambda origin: StoredRangesWindows._of(origin, **options))
+
+    def sums_windows(
+        self, name: str, **options: Unpack[StoredSumsWindowsOptions]
+    ) -> StoredSumsWindows:
+        """Return the windows of sums of a name: new ones, or those that the store has.
+
+        Guarantee: that of :class:`SumsWindows`, over all lives of the store. What a window contains
+        follows from the log, which has what the clock said.
+
+        Args:
+            name: their name in the store, 1 to 200 characters.
+            **options: as for the class, without a key; the same in every life, except the clock.
+
+        Returns:
+            Live windows. Their changes are durable when the store commits.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, a name that is open already, or other
+                parameters than those that they were made with.
+            StoreError: a store that cannot be read or written.
+        """
+        return self._opened(name, lambda origin: StoredSumsWindows._of(origin, **options))

@@ -20,7 +20,7 @@ from lazysketch.specification.table_spec import TableSpec
 from lazysketch.specification.value_grid import ValueGrid
 from lazysketch.sums.shared_budget import with_shared_budget
 
-__all__ = ["DEPTH", "WIDTH", "SumsOptions", "SumsSpec", "best_share", "sums_spec"]
+__all__ = ["DEPTH", "WIDTH", "SumsOptions", "SumsSpec", "ValueOptions", "best_share", "sums_spec"]
 
 _Number = TypeVar("_Number", float, npt.NDArray[np.float64])
 
@@ -37,8 +37,8 @@ class _Required(TypedDict):
     delta: float
 
 
-class SumsOptions(_Required, total=False):
-    """Keyword arguments of sums by item.
+class ValueOptions(_Required, total=False):
+    """Keyword arguments of sums by item, whenever these are published.
 
     Args:
         low: smaller values count as this one; public, chosen without the private data; no default.
@@ -52,15 +52,9 @@ class SumsOptions(_Required, total=False):
         depth: rows, 1 to 64. More rows need more noise.
         width: columns, 1 to 2^24.
         relation: ``"substitution"`` or ``"zero-out"``, with half the noise.
-        horizon: number of steps, or None for any number; with a horizon there is less noise.
-        schedule: ``Batch``, ``Punctual`` or ``Single``; by default tables are published at every
-            step.
         mechanism: ``"tree"`` for the least noise over steps, ``"tree-log"``, ``"tree-deep"``,
             ``"haar"`` or ``"binary"``.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
-        person_bound: what is counted of each person, who is protected then, however many events
-            there are: ``PersonBound(cells=10)`` for about 10 different items, the same events in
-            both tables. Every event needs its person: ``update_many(items, values, user=people)``.
         count_share: part of mu^2 for the table of events, above 0 and below 1; by default the one
             with the least predicted error of a sum, from 0.2 to 0.8.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
@@ -70,13 +64,27 @@ class SumsOptions(_Required, total=False):
     depth: int
     width: int
     relation: Relation
-    horizon: int | None
-    schedule: Schedule | None
     mechanism: MechanismName
     max_events_per_user: int
-    person_bound: PersonBound | None
     count_share: float | None
     hash_seed: int | None
+
+
+class SumsOptions(ValueOptions, total=False):
+    """Keyword arguments of sums by item.
+
+    Args:
+        horizon: number of steps, or None for any number; with a horizon there is less noise.
+        schedule: ``Batch``, ``Punctual`` or ``Single``; by default tables are published at every
+            step.
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are: ``PersonBound(cells=10)`` for about 10 different items, the same events in
+            both tables. Every event needs its person: ``update_many(items, values, user=people)``.
+    """
+
+    horizon: int | None
+    schedule: Schedule | None
+    person_bound: PersonBound | None
 
 
 @dataclass(frozen=True, kw_only=True)

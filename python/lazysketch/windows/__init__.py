@@ -1,7 +1,7 @@
 """Tumbling windows of a stream: one sketch per window, with tops, counts and changes.
 
-A window may also hold the number of distinct items, the distribution of a value, or counts of
-ranges of keys.
+A window may also hold the number of distinct items, the distribution of a value, counts of ranges
+of keys, or sums by item.
 
 A window is cut by the machine's clock, by the number of steps or, for files, by the time of each
 event within a public range; never by the largest time seen so far, which one event from the future
@@ -20,6 +20,7 @@ from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.published_hierarchy import WindowsOfLevel
 from lazysketch.windows.ranges_windows import RangesWindows
 from lazysketch.windows.sliding import Sliding
+from lazysketch.windows.sums_windows import SumsWindows
 from lazysketch.windows.window import ReleasedWindow, Window
 from lazysketch.windows.windows import Windows
 
@@ -37,6 +38,7 @@ __all__ = [
     "RangesWindows",
     "ReleasedWindow",
     "Sliding",
+    "SumsWindows",
     "Window",
     "Windows",
     "WindowsOfLevel",

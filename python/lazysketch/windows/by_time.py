@@ -10,7 +10,7 @@ from lazysketch.windows.batches import people_of, taken, unchanging
 from lazysketch.windows.boundaries import TimeRange, checked_times
 from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window import AnyWindow, instant
-from lazysketch.windows.window_tables import One, WindowMaker
+from lazysketch.windows.window_tables import One, WindowMaker, core_tables
 
 __all__ = ["ByTime"]
 
@@ -71,13 +71,21 @@ class ByTime(OpenWindows[One]):
         order = np.argsort(places, kind="stable")
         numbers, starts = np.unique(places[order], return_index=True)
         parts = [
-            (self._live[number]._table, positions)
+            (self._live[number], positions)
             for number, positions in zip(numbers, np.split(order, starts[1:]), strict=False)
             if number >= 0
         ]
-        tables = [table for table, _ in parts]
-        split = [taken(events, positions) for _, positions in parts]
-        weights_of = [None if given is None else given[positions] for _, positions in parts]
+        batches = [
+            batch
+            for table, positions in parts
+            for batch in self._tables.core_batches(
+                table,
+                taken(events, positions),
+                None if given is None else given[positions],
+            )
+        ]
+        tables = [table for table, _, _ in batches]
+        split, weights_of = [part for _, part, _ in batches], [of for _, _, of in batches]
         # One call of the core for all windows, which no interrupt divides.
         if people is None:
             _native.add_to_batch_of_all(tables, split, weights_of)
@@ -114,7 +122,7 @@ class ByTime(OpenWindows[One]):
             self.settle()
         finally:
             self._over = True
-            _native.close_all([table._table for table in self._live])
+            _native.close_all([one for table in self._live for one in core_tables(table)])
 
     def _publish(self) -> None:
         for number, table in enumerate(self._live[len(self._done) :], start=len(self._done)):
@@ -131,4 +139,4 @@ class ByTime(OpenWindows[One]):
             )
             self._done.append(window)
             table.close()
-        _native.close_all([table._table for table in self._live])
+        _native.close_all([one for table in self._live for one in core_tables(table)])

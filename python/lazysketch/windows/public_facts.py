@@ -8,6 +8,7 @@ from typing import Generic, TypeVar, cast
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
+from lazysketch.privacy.sums_privacy import SumsPrivacy
 from lazysketch.releases.items import Item
 from lazysketch.sketches.live_state import LiveState
 from lazysketch.windows.window import AnyWindow, Window
@@ -24,7 +25,7 @@ class PublicFacts(LiveState, Generic[Held]):
     def __init__(
         self,
         *,
-        privacy: JointPrivacy | LevelsPrivacy,
+        privacy: JointPrivacy | LevelsPrivacy | SumsPrivacy,
         not_private_because: tuple[str, ...],
         listed: tuple[Item, ...],
     ) -> None:

@@ -12,6 +12,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.specification.table_spec import TableSpec
+from lazysketch.sums.sums_spec import SumsSpec
 from lazysketch.windows.cuts import Cut, cut_of
 from lazysketch.windows.durations import instant_of
 from lazysketch.windows.open_windows import Progress
@@ -27,7 +28,7 @@ KEEP: Final = 24
 _MOST_MEMORY: Final = 1 << 32
 _BYTES_OF_A_CELL: Final = 32  # published, pending and of the open step; of 64 bits at most
 
-Origins: TypeAlias = Callable[[TableSpec, Cut, int], tuple[WindowMaker[Any], Progress | None]]
+Origins: TypeAlias = Callable[[Any, Cut, int], tuple[WindowMaker[Any], Progress | None]]
 
 
 class CutOptions(TypedDict, total=False):
@@ -79,7 +80,7 @@ class StatisticWindows(RunningWindows[Held], KeptWindows[Held]):
         self._run(cut, tables, since, kept)
 
     @abstractmethod
-    def _spec_of(self, cut: Cut, **options: Any) -> TableSpec:
+    def _spec_of(self, cut: Cut, **options: Any) -> Any:
         """Return the description of the table of one window."""
 
     def _under(self, key: Key | None) -> Origins:
@@ -121,9 +122,13 @@ class StatisticWindows(RunningWindows[Held], KeptWindows[Held]):
         return f"<{type(self).__name__} of {counted}, {state}, {kept} ended, {total}{mark}>"
 
 
-def _check_memory(cut: Cut, spec: TableSpec) -> None:
+def _check_memory(cut: Cut, spec: TableSpec | SumsSpec) -> None:
     """Raise if the windows of a range, which are all open, need more memory than a machine has."""
-    needed = cut.open_windows * spec.depth * spec.width * (_BYTES_OF_A_CELL + spec.bits // 8)
+    tables = (spec.counts, spec.values) if isinstance(spec, SumsSpec) else (spec,)
+    cells = sum(
+        table.depth * table.width * (_BYTES_OF_A_CELL + table.bits // 8) for table in tables
+    )
+    needed = cut.open_windows * cells
     if needed > _MOST_MEMORY:
         raise ArgumentValueError(
             f"every: expected windows of at most {_MOST_MEMORY:,} bytes from begin to end, "

@@ -13,12 +13,14 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from lazysketch import _native
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec, JointPrivacy, LevelsPrivacy
+from lazysketch.privacy.sums_privacy import SumsPrivacy
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key
 from lazysketch.windows.batches import Weights, check_batch
 from lazysketch.windows.window import AnyWindow, Window
 
 __all__ = [
+    "CoreBatch",
     "LiveTable",
     "Moment",
     "One",
@@ -26,10 +28,13 @@ __all__ = [
     "Table",
     "WindowMaker",
     "WindowTables",
+    "core_tables",
     "published",
 ]
 
 Moment: TypeAlias = datetime | int
+CoreBatch: TypeAlias = tuple[_native.PrivateSketch, object, object]
+"""A table of the core, the items that it counts, and their weights or None."""
 
 
 class LiveTable(Protocol):
@@ -66,6 +71,16 @@ Table = TypeVar("Table", bound=LiveTable)
 One = TypeVar("One", bound=OneTable)
 
 
+def core_tables(table: LiveTable) -> tuple[_native.PrivateSketch, ...]:
+    """Return the tables of the core in which a window counts.
+
+    Args:
+        table: that of the window.
+    """
+    several: tuple[_native.PrivateSketch, ...] | None = getattr(table, "tables", None)
+    return (table._table,) if several is None else tuple(several)  # type: ignore[attr-defined]
+
+
 class WindowMaker(ABC, Generic[Table]):
     """Makes what counts the events of a window, and knows what is published of it."""
 
@@ -97,6 +112,16 @@ class WindowMaker(ABC, Generic[Table]):
         """
         check_batch(items, weights, max_weight=self.max_weight)
 
+    def core_batches(self, table: Table, items: object, weights: object) -> tuple[CoreBatch, ...]:
+        """Return what each table of the core counts of a batch in the open step of a window.
+
+        Args:
+            table: that of the window.
+            items: items of the events.
+            weights: of the events, or None.
+        """
+        return ((core_tables(table)[0], items, weights),)
+
     @abstractmethod
     def published(
         self, table: Table, *, ended: bool, number: int, begin: Moment, end: Moment, whole: bool
@@ -122,7 +147,7 @@ class WindowMaker(ABC, Generic[Table]):
 
     @property
     @abstractmethod
-    def privacy(self) -> JointPrivacy | LevelsPrivacy:
+    def privacy(self) -> JointPrivacy | LevelsPrivacy | SumsPrivacy:
         """The guarantee of one window, which is that of all windows together."""
 
     @property

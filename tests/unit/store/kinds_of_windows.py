@@ -17,6 +17,7 @@ FOUND: dict[str, Any] = NOISE | {"share": 0.2, "memory": 1 << 20}
 COUNTED: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-2, "bits": 64, "levels": 2}
 BINNED: dict[str, Any] = {"epsilon": 9.0, "delta": 1e-2, "bins": ls.Bins.linear(0, 9, number=9)}
 KEYS: dict[str, Any] = {"epsilon": 9.0, "delta": 1e-2, "bits": 6, "width": 4}
+SUMMED: dict[str, Any] = NOISE | {"low": 0, "high": 9, "epsilon": 9.0}
 BEGIN, END = "2024-01-01T00:00", "2024-01-01T05:30"
 
 
@@ -50,6 +51,9 @@ KINDS: dict[str, dict[str, Any]] = {
     "steps, ranges": {"every": 25, "keep": 3, **KEYS},
     "clock, ranges": {"every": "1h", "slices": 4, **KEYS},
     "range, ranges": {"every": "1h", "begin": BEGIN, "end": END, **KEYS},
+    "steps, sums": {"every": 25, "keep": 3, **SUMMED},
+    "clock, sums": {"every": "1h", "slices": 4, **SUMMED},
+    "range, sums": {"every": "1h", "begin": BEGIN, "end": END, **SUMMED},
     "range, listed": {"every": "1h", "begin": BEGIN, "end": END, "domain": ["item 1"], **NOISE},
 }
 
@@ -73,13 +77,14 @@ def opened(store: Store, name: str, clock: Callable[[], float]) -> Any:
             "distinct": store.distinct_windows,
             "values": store.distribution_windows,
             "ranges": store.ranges_windows,
+            "sums": store.sums_windows,
         }[name.split(", ")[-1]]
     return make("a", **options | ({"clock": clock} if "clock" in name else {}))
 
 
 def is_statistic(name: str) -> bool:
-    """Tell whether windows have neither weights nor names."""
-    return name.endswith(("distinct", "values", "ranges"))
+    """Tell whether windows have no names."""
+    return name.endswith(("distinct", "values", "ranges", "sums"))
 
 
 def key(chance: Random) -> int:
@@ -103,10 +108,11 @@ def change(name: str, live: Any, chance: Random) -> None:
     elif does == 1:
         live.advance()
     elif is_statistic(name):
+        of_each = [[value(chance) for _ in items]] if name.endswith("sums") else []
         if does == 2 and times is None:
-            live.update(item(chance))
+            live.update(item(chance), *([value(chance)] if of_each else []))
         else:
-            live.update_many(items, times=times)
+            live.update_many(items, *of_each, times=times)
     elif does == 2 and times is None:
         live.update(text(chance), chance.randrange(most + 1))
     else:
