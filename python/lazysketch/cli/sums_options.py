@@ -15,8 +15,14 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.sums.sums_spec import DEPTH, WIDTH, sums_spec
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from lazysketch import SumsWindows
     from lazysketch.cli.options import Command
-    from lazysketch.sums.sums_spec import SumsSpec
+    from lazysketch.store import Store
+    from lazysketch.store.stored_sums_windows import StoredSumsWindows
+    from lazysketch.sums.sums_spec import SumsSpec, ValueOptions
+    from lazysketch.windows.statistic_windows import CutOptions
 
 __all__ = ["SumsSettings", "sums_options"]
 
@@ -95,6 +101,33 @@ class SumsSettings(StatisticSettings):
     def create(self) -> Sums:
         """Return fresh sums."""
         return Sums.from_spec(self.spec)
+
+    @property
+    def options(self) -> ValueOptions:
+        """The arguments of windows."""
+        low, high = self.bounds
+        return {
+            "low": low,
+            "high": high,
+            "step": self.step,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "depth": self.depth,
+            "width": self.width,
+            "max_events_per_user": self.max_events_per_user,
+            "hash_seed": self.hash_seed,
+        }
+
+    def windows(self, **cut: Unpack[CutOptions]) -> SumsWindows:
+        """Return fresh windows."""
+        from lazysketch import SumsWindows  # late: few runs count in windows
+
+        return SumsWindows(**cut, **self.options)
+
+    def kept_windows(self, store: Store, name: str, **cut: Unpack[CutOptions]) -> StoredSumsWindows:
+        """Return the windows of a store, new or as they were left."""
+        return store.sums_windows(name, **cut, **self.options)
 
 
 def sums_options(command: Command) -> Command:

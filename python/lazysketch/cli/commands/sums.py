@@ -14,10 +14,12 @@ from lazysketch.cli.run.shown_statistics import ShownSums
 from lazysketch.cli.run.state_definition import SUMS
 from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.sums_options import sums_options
+from lazysketch.cli.window_options import cut_options
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
+    from lazysketch.cli.run.windows import WindowSettings
     from lazysketch.cli.settings import InputSettings, LedgerSettings, ResultSettings, StateSettings
     from lazysketch.cli.sums_options import SumsSettings
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 @once_option
 @result_options
 @state_options
+@cut_options
 @sums_options
 @click.pass_context
 def sums(
@@ -51,6 +54,7 @@ def sums(
     result: ResultSettings,
     counting: SumsSettings,
     kept: StateSettings,
+    windows: WindowSettings,
 ) -> int:
     """Show the items of a public list with the largest sums of a number: bytes, prices, times.
 
@@ -62,6 +66,8 @@ def sums(
     Examples:
       lazysketch sums flows.csv --by src --value bytes --low 0 --high 1500 --items hosts.txt
       lazysketch sums trace.pcap --value size --low 0 --high 1500 --items hosts.txt -k 5
+      tail -F sizes.csv | lazysketch sums - --by src --value bytes --low 0 --high 1500
+          --items hosts.txt --window 1h
 
     One run has one (epsilon, delta) guarantee for everything that it publishes. N runs over
     one file compose to mu * sqrt(N): save the release (--save-release) and query it instead;
@@ -86,5 +92,6 @@ def sums(
         charged=charged,
         result=result,
         kept=kept,
+        windows=windows,
         shown=shown,
     )

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
         StoredDistributionWindows,
         StoredRangesWindows,
     )
+    from lazysketch.store.stored_sums_windows import StoredSumsWindows
     from lazysketch.store.stored_windows import StoredWindows
 
     StoredStatistic: TypeAlias = StoredDistinct | StoredDistribution | StoredRanges | StoredSums
     StoredStatisticWindows: TypeAlias = (
-        StoredDistinctWindows | StoredDistributionWindows | StoredRangesWindows
+        StoredDistinctWindows | StoredDistributionWindows | StoredRangesWindows | StoredSumsWindows
     )
     StoredWindowed: TypeAlias = StoredWindows | StoredStatisticWindows
     KeptWhole: TypeAlias = StoredSketch | StoredHitters | StoredStatistic

@@ -12,7 +12,7 @@ from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import goes_on, open_inputs, statistic_target
 from lazysketch.cli.run.state import State
-from lazysketch.cli.run.state_definition import DISTINCT
+from lazysketch.cli.run.state_definition import DISTINCT, SUMS
 from lazysketch.cli.statistic_options import (
     DistributionSettings,
     RangesSettings,
@@ -124,6 +124,10 @@ def _check_windows(
     """Raise ArgumentTypeError for what has no guarantee in windows."""
     if windows.length is None:
         return
+    if counted == SUMS and (windows.begin is not None or windows.end is not None):
+        raise ArgumentTypeError(
+            "--from, --to: expected none for sums, whose rows have a value and no time, got a range"
+        )
     if counting.user is not None:
         raise ArgumentTypeError(
             "--user: expected no --window, since windows of a statistic bound no people, got one"

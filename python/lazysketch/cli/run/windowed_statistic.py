@@ -10,11 +10,13 @@ from lazysketch.cli.run.statistic import OfNoItems
 from lazysketch.cli.run.windowed import Windowed, check_times
 from lazysketch.cli.run.windows import facts_of, named_as_options, span_of
 from lazysketch.cli.statistic_options import DistributionSettings, RangesSettings
+from lazysketch.cli.sums_options import SumsSettings
 from lazysketch.cli.view.output import Report
 from lazysketch.cli.view.report import CONFIDENCE, Moment, interval_caption
 from lazysketch.cli.view.window_words import instant_in_words, length_in_words
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.windows import DistinctWindows
+from lazysketch.privacy.sums_privacy import SumsPrivacy
+from lazysketch.windows import DistinctWindows, SumsWindows
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -26,19 +28,24 @@ if TYPE_CHECKING:
     from lazysketch.cli.settings import InputSettings
     from lazysketch.cli.statistic_options import StatisticSettings
     from lazysketch.cli.view.output import Row
+    from lazysketch.heavy_hitters import JointPrivacy
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.distribution_release import DistributionRelease
     from lazysketch.releases.ranges_release import RangesRelease
+    from lazysketch.releases.sums_release import SumsRelease
     from lazysketch.sources import Source
     from lazysketch.windows import DistributionWindows, RangesWindows
     from lazysketch.windows.window import AnyWindow
 
-    Statistics: TypeAlias = DistinctWindows | DistributionWindows | RangesWindows
+    Released: TypeAlias = DistinctRelease | DistributionRelease | RangesRelease | SumsRelease
+    Statistics: TypeAlias = DistinctWindows | DistributionWindows | RangesWindows | SumsWindows
 
 __all__ = ["WindowedSettings", "WindowedStatistic", "windowed_statistic"]
 
-WindowedSettings: TypeAlias = DistinctSettings | DistributionSettings | RangesSettings
+WindowedSettings: TypeAlias = (
+    DistinctSettings | DistributionSettings | RangesSettings | SumsSettings
+)
 """Those of statistics that have windows."""
 
 
@@ -78,9 +85,12 @@ class WindowedStatistic(Windowed, OfNoItems):
         times: object = None,
         user: object = None,
     ) -> None:
-        del weights, user  # there are none
+        del user  # there are none
         check_times(self.windows, times)
-        self.windows.update_many(items, times=times)
+        if isinstance(self.windows, SumsWindows):  # weights are values; there are no others
+            self.windows.update_many(items, weights, times=times)
+        else:
+            self.windows.update_many(items, times=times)
 
     def moment(self) -> Moment | None:
         """Return the public state; None for a range, whose windows end with the input."""
@@ -108,14 +118,16 @@ class WindowedStatistic(Windowed, OfNoItems):
             guarantee=str(self.windows.privacy),
         )
 
-    def release(self) -> DistinctRelease | DistributionRelease | RangesRelease:
+    def release(self) -> Released:
         """Return what was published: of all kept windows, or of the last where they do not add up.
 
         If none has ended, it is that of the open one.
         """
         kept, now = self.windows.windows, self.windows.open or self._before
         if not kept and now is not None:
-            released: DistinctRelease | DistributionRelease | RangesRelease = now.release
+            released: DistinctRelease | DistributionRelease | RangesRelease | SumsRelease = (
+                now.release
+            )
             return released
         if isinstance(self.windows, DistinctWindows):
             return self.windows.release()
@@ -135,7 +147,7 @@ class WindowedStatistic(Windowed, OfNoItems):
             "depth": release.depth,
             "width": release.width,
             "hash_seed": str(release.hash_seed),  # JSON numbers are exact up to 2^53 only
-            "privacy": {**dataclasses.asdict(privacy.sketch), "within": privacy.within},
+            "privacy": _facts_of(privacy),
             "guarantee": [moment.guarantee],
             "confidence": CONFIDENCE,
             "simultaneous": False,
@@ -157,6 +169,13 @@ class WindowedStatistic(Windowed, OfNoItems):
             if window.release.step
             for row in self._shown.rows(window.release)
         ]
+
+
+def _facts_of(privacy: JointPrivacy | SumsPrivacy) -> dict[str, object]:
+    """Return what a program reads of a guarantee."""
+    if isinstance(privacy, SumsPrivacy):
+        return {**dataclasses.asdict(privacy), "within": None}
+    return {**dataclasses.asdict(privacy.sketch), "within": privacy.within}
 
 
 def windowed_statistic(

@@ -84,6 +84,27 @@ def test_ranges_by_the_time_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert both.total(confidence=1 - 1e-6).high >= EVENTS
 
 
+def test_sums_by_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also in two runs with a state, of which the second ends the stream."""
+    Path("items.txt").write_text("10\n60\n")
+    command = ("sums", "rows.csv", "--by", "ms", "--value", "ms", "--items", "items.txt")
+    asked = ("--low", "0", "--high", "100", "--width", "256", "--epsilon", "8")
+    windowed = ("--window", str(EVENTS // 2))
+    kept = ("--state", "kept", "--anchor", "anchor", "--key-file", "key")
+    assert main([*command, *asked, *windowed, *DAY]) == 2
+    assert "--from, --to: expected none for sums" in capsys.readouterr().err
+    sums = {("0", "10"): 800, ("4,000", "60"): 4_800}
+    for more in (("--save-release", "both.lzs"), kept, (*kept, "--finish")):
+        mine = () if "--finish" in more else (*asked, *windowed)
+        found = result_of(capsys, *command, *mine, *more)
+        assert len(found["items"]) == 4
+        for row in found["items"]:
+            true = sums.get((row["window"].removeprefix("step "), row["item"]), 0)
+            assert row["low"] - 300 <= true <= row["high"] + 300
+        assert set(found["privacy"]) == {"epsilon", "delta", "counts", "values", "within"}
+    assert len(ls.SumsRelease.load("both.lzs").parts) == 2
+
+
 def test_windows_by_the_clock_of_a_pipe(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
