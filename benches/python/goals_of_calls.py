@@ -77,7 +77,7 @@ GOALS_OF_CALLS: Final = (
     ),
     at_most("cost of merging 400 releases one by one over 100, each", 1.5, growth_of_merging),
     kept(
-        "bytes of a file of 4 x 2^20 cells over those that zlib makes of it",
+        "bytes of a file of 4 x 2^20 cells over those that zlib makes of the cells",
         1,
         lambda results: (
             of_kept(results, kept_releases.FILE, "bytes")

@@ -8,6 +8,7 @@ from tests.planted.bugs_of_discovery_in_the_core import BUGS_OF_DISCOVERY_IN_THE
 from tests.planted.bugs_of_distinct_items import BUGS_OF_DISTINCT_ITEMS_IN_THE_CORE
 from tests.planted.bugs_of_partial_counts import BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE
 from tests.planted.bugs_of_people import BUGS_OF_PEOPLE_IN_THE_CORE
+from tests.planted.bugs_of_releases import BUGS_OF_RELEASES
 from tests.planted.bugs_of_sliding_windows import BUGS_OF_DIFFERENCES
 from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_FINAL_PUSH
 from tests.planted.bugs_of_values import BUGS_OF_VALUES_IN_THE_CORE
@@ -25,6 +26,7 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
     *BUGS_OF_PEOPLE_IN_THE_CORE,
     *BUGS_OF_THE_FINAL_PUSH,
     *BUGS_OF_DIFFERENCES,
+    *BUGS_OF_RELEASES,
     PlantedBug(
         name="noise-repeats-after-1024-pushes",
         subject="reuse of draws",
@@ -156,17 +158,6 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         subject="reuse of draws",
         claim="Keys are derived from the first 8 bytes of the master key.",
         caught_by="lib key::tests::golden_working_key",
-    ),
-    PlantedBug(
-        name="a-sketch-merged-with-itself",
-        subject="reuse of draws",
-        claim=(
-            "Two releases of one sketch merge: their noise does not add up, and their "
-            "difference is known."
-        ),
-        caught_by=(
-            _UNIT + "releases/test_release.py::test_one_sketch_is_not_merged_twice[LazyCountMin]"
-        ),
     ),
     PlantedBug(
         name="sigma-5-percent-low",
@@ -391,12 +382,6 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         subject="accounting",
         claim="A sketch with an id of the caller claims to be private.",
         caught_by=_UNIT + "sketches/test_keys.py::test_marks_of_keys[LazyCountMin]",
-    ),
-    PlantedBug(
-        name="merge-forgets-the-other-parts",
-        subject="accounting",
-        claim="A merged release states the guarantee of its first part only.",
-        caught_by=_UNIT + "releases/test_release.py::test_merging_adds[CountMin]",
     ),
     PlantedBug(
         name="names-fitted-once-for-all-counts",

@@ -2,7 +2,7 @@
 
 A release of a private sketch holds noisy integers and the distribution of their noise, but no
 secret and no exact count. Using it is post-processing and costs no privacy; the queries are in
-:mod:`.public_table`. A file has 8 bytes per cell and some 200 more.
+:mod:`.public_table`. A file has 8 bytes per cell and some 200 more; of 2^14 cells or more about 1.
 """
 
 from __future__ import annotations

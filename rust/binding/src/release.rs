@@ -73,7 +73,8 @@ impl Release {
     /// A release and the names in it, in order.
     #[staticmethod]
     fn from_bytes<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(Self, Vec<Bound<'py, PyAny>>)> {
-        let (release, names) = codec::decode_with_names(data).map_err(raise)?;
+        let decoded = py.detach(|| codec::decode_with_names(data));
+        let (release, names) = decoded.map_err(raise)?;
         let mut objects = memory::room_for(names.len()).map_err(raise)?;
         for name in names {
             objects.push(object_of(py, name)?);

@@ -1,4 +1,4 @@
-"""The golden releases: one per kind of table and schedule, merged, with names, and finished ones.
+"""The golden releases: one per kind of table and schedule, merged, with names, finished and large.
 
 `python -m tests.golden.releases.regenerate` writes them again, after a deliberate change of
 format, hashes or noise (each has a new version and an entry in the changelog). Everything is
@@ -9,10 +9,13 @@ bit of a calibrated sigma, and so the noise, may differ between machines.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from tests.native_specs import table_spec
 
 import lazysketch as ls
@@ -27,6 +30,7 @@ FOLDER = Path(__file__).parent
 ITEMS: list[Any] = ["a", "", "é", b"a", b"", 0, 1, -1, 2**63, 2**64 - 1, 2**64, -(2**70)]
 STEPS = 200
 SHARED_SEED = 2**64 - 59
+LARGE = 5462  # columns: three rows of them are 16 blocks of cells, and two cells more
 RUN = (0.5, 4e-6, 40.25, 9.5, 0.25, 1e-6)
 
 
@@ -34,9 +38,10 @@ def _stream(length: int) -> list[Any]:
     return [ITEMS[(t * t) % len(ITEMS)] for t in range(length)]
 
 
-def _exact(make: Callable[..., Any]) -> ls.Release:
-    sketch = make(depth=3, width=8, hash_seed=SHARED_SEED)
+def _exact(make: Callable[..., Any], *, width: int = 8, more: Sequence[int] = ()) -> ls.Release:
+    sketch = make(depth=3, width=width, hash_seed=SHARED_SEED)
     sketch.update_many(_stream(STEPS), [1 + t % 5 for t in range(STEPS)])
+    sketch.update_many(list(range(len(more))), list(more))
     release: ls.Release = sketch.release()
     return release
 
@@ -134,7 +139,21 @@ GOLDEN: dict[str, Callable[[], ls.Release]] = {
         run=(bytes(range(16)), 1.5, 1e-5, [(3, RUN), (2, RUN)]),
     ),
     "named": lambda: ls.Release(_noisy("count-min", "round robin", number=12)._native, ITEMS),
+    "exact-large": lambda: _exact(
+        ls.CountSketch, width=LARGE, more=[2**power for power in range(32)]
+    ),
+    "large-named": lambda: ls.Release(
+        _noisy("count-min", "punctual", number=23, width=LARGE, sigma=2.5)._native, ITEMS
+    ),
 }
+
+
+def _listed(numbers: NDArray[np.int64]) -> Any:
+    """Return the numbers, or of many their sum and a digest of their bytes."""
+    if numbers.size < LARGE:
+        return numbers.tolist()
+    digest = blake2b(numbers.astype("<i8").tobytes(), digest_size=16)
+    return {"sum": int(numbers.sum()), "digest": digest.hexdigest()}
 
 
 def expected(release: ls.Release) -> dict[str, Any]:
@@ -151,7 +170,7 @@ def expected(release: ls.Release) -> dict[str, Any]:
         "hash_seed": release.hash_seed,
         "step": release.step,
         "not_private_because": list(release.not_private_because),
-        "table": release.table.tolist(),
+        "table": _listed(release.table),
         "estimates": [release.estimate(item, estimator=paper) for item in queries],
         "parts": [
             {
@@ -162,7 +181,7 @@ def expected(release: ls.Release) -> dict[str, Any]:
                 "horizon": part.schedule.horizon if part.schedule else None,
                 "mechanism": part.mechanism.name if part.mechanism else None,
                 "leaves": part.mechanism.leaves if part.mechanism else None,
-                "pushes": part.pushes(release.width).tolist(),
+                "pushes": _listed(part.pushes(release.width)),
                 "sigma": part.privacy.sigma,
                 "epsilon": str(part.privacy.epsilon),
                 "delta": part.privacy.delta,

@@ -1,7 +1,7 @@
 """The encoding of releases: golden files, damage of every kind, and inconsistent headers.
 
 The checksum detects every damaged byte. To test the checks after it, the hostile headers here have
-a valid checksum, computed by BLAKE3 in plain Python (one chunk, at most 1024 bytes).
+a valid checksum, computed by BLAKE3 in plain Python.
 """
 
 from __future__ import annotations
@@ -9,56 +9,16 @@ from __future__ import annotations
 import json
 import math
 import struct
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.golden.releases.regenerate import FOLDER, GOLDEN, expected
+from tests.unit.releases.plain_blake3 import blake3
 
 import lazysketch as ls
 from lazysketch.errors import MergeError, ReleaseFormatError
 from lazysketch.estimation.estimators import Estimator
-
-WORD = 2**32 - 1
-IV = [
-    *(0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A),
-    *(0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19),
-]
-PERMUTATION = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]
-COLUMNS = [(0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)]
-DIAGONALS = [(0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)]
-CHUNK_START, CHUNK_END, ROOT = 1, 2, 8
-
-
-def rotated(value: int, bits: int) -> int:
-    return (value >> bits) | (value << (32 - bits)) & WORD
-
-
-def compressed(chain_value: list[int], block: bytes, length: int, flags: int) -> list[int]:
-    v = [*chain_value, *IV[:4], 0, 0, length, flags]
-    message = list(struct.unpack("<16I", block))
-    for _ in range(7):
-        for i, (a, b, c, d) in enumerate(chain(COLUMNS, DIAGONALS)):
-            for word, (first, second) in zip(message[2 * i :], [(16, 12), (8, 7)], strict=False):
-                v[a] = (v[a] + v[b] + word) & WORD
-                v[d] = rotated(v[d] ^ v[a], first)
-                v[c] = (v[c] + v[d]) & WORD
-                v[b] = rotated(v[b] ^ v[c], second)
-        message = [message[p] for p in PERMUTATION]
-    return [v[i] ^ v[i + 8] for i in range(8)]
-
-
-def blake3(data: bytes) -> bytes:
-    """BLAKE3 of one chunk; see the BLAKE3 paper, section 2."""
-    assert len(data) <= 1024
-    blocks = [data[i : i + 64] for i in range(0, len(data), 64)] or [b""]
-    state = IV
-    for number, block in enumerate(blocks):
-        flags = CHUNK_START * (number == 0)
-        flags |= (CHUNK_END | ROOT) * (number == len(blocks) - 1)
-        state = compressed(state, block.ljust(64, b"\0"), len(block), flags)
-    return struct.pack("<8I", *state)
 
 
 def sealed(body: bytes) -> bytes:

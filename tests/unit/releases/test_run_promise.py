@@ -61,7 +61,7 @@ def test_levels_promise_together() -> None:
 
 def test_a_sketch_alone_promises_what_its_noise_does() -> None:
     sketch = ls.LazyCountMin(depth=3, width=64, **NOISE)
-    listed = ls.HeavyHitters(share=0.05, domain=["a", "b"], **NOISE)
+    listed = ls.HeavyHitters(share=0.05, domain=["a", "b"], depth=3, width=64, **NOISE)
     for release in (sketch.release(), listed.release()):
         (part,) = again(release).parts
         assert part.run is None

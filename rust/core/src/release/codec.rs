@@ -1,15 +1,16 @@
 //! The bytes of a release (docs/release-format.md; golden files pin them): version 1, version 2 if it
 //! has names, version 3 if a part of it is finished, version 4 if it promises more than its noise, version 5 if the
-//! counts of a part begin after a step.
+//! counts of a part begin after a step, version 6 if its table is large, whose cells are in blocks then.
 //!
 //! All integers are little-endian. Decoding is strict: every size is checked against the length of
 //! the input before anything is allocated, every field against its range, the checksum (BLAKE3)
 //! over everything before it, and trailing bytes are rejected.
 
 use super::versions::{
-    FINISHED_VERSION, FORMAT_VERSION, NAMED_VERSION, PROMISE_VERSION, SINCE_VERSION,
+    BLOCKS_FROM, BLOCKS_VERSION, FINISHED_VERSION, FORMAT_VERSION, NAMED_VERSION, PROMISE_VERSION,
+    SINCE_VERSION,
 };
-use super::{names, noise_bytes, part_bytes, promises};
+use super::{cell_blocks, names, noise_bytes, part_bytes, promises};
 use crate::byte_reader::{ByteReader, as_format, malformed, truncated};
 use crate::item::Item;
 use crate::mechanism::value_tree::ValueRows;
@@ -73,6 +74,9 @@ pub fn encode_with_names(release: &Release, names: &[Item<'_>]) -> Result<Vec<u8
 
 /// The first version that can represent a release.
 fn version_of(release: &Release, has_names: bool) -> u16 {
+    if release.shape().cells() >= BLOCKS_FROM {
+        return BLOCKS_VERSION;
+    }
     let version = release.parts().iter().map(version_of_part).max();
     if let Some(version) = version.filter(|&version| version >= FINISHED_VERSION) {
         version
@@ -115,7 +119,9 @@ fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>>
     };
     let begins = if version >= SINCE_VERSION { 8 } else { 0 };
     let parts = (LONGEST_PART + begins) * release.parts().len() + promised;
-    let numbers = release.edges().len() + release.table().len();
+    let is_plain = version < BLOCKS_VERSION;
+    let cells = if is_plain { release.table().len() } else { 0 };
+    let numbers = release.edges().len() + cells;
     let length = MAGIC.len() + LONGEST_SHAPE + parts + 8 * numbers + CHECKSUM;
     let mut out = memory::room_for(length.saturating_add(more))?;
     out.extend(MAGIC);
@@ -126,10 +132,15 @@ fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>>
     for part in release.parts() {
         part_bytes::write(&mut out, release.shape(), part, version);
     }
-    for value in release.table() {
-        out.extend(value.to_le_bytes());
+    if is_plain {
+        for value in release.table() {
+            out.extend(value.to_le_bytes());
+        }
+        debug_assert!(out.len() + CHECKSUM <= length, "the size of a release");
+    } else {
+        cell_blocks::write(&mut out, release.table())?;
+        memory::reserve(&mut out, more.saturating_add(CHECKSUM))?;
     }
-    debug_assert!(out.len() + CHECKSUM <= length, "the size of a release");
     Ok(out)
 }
 
@@ -145,9 +156,9 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
         return malformed("expected a lazysketch release, got other data");
     }
     let version = u16::from_le_bytes(reader.take()?);
-    if !(FORMAT_VERSION..=SINCE_VERSION).contains(&version) {
+    if !(FORMAT_VERSION..=BLOCKS_VERSION).contains(&version) {
         return malformed(format!(
-            "expected format version {FORMAT_VERSION} to {SINCE_VERSION}, got {version}"
+            "expected format version {FORMAT_VERSION} to {BLOCKS_VERSION}, got {version}"
         ));
     }
     let body = bytes.len().checked_sub(CHECKSUM).ok_or_else(truncated)?;
@@ -161,7 +172,7 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
     let shape = read_shape(&mut reader)?;
     let edges = read_edges(&mut reader, &shape)?;
     let parts = read_parts(&mut reader, &shape, version)?;
-    let table = read_table(&mut reader, &shape)?;
+    let table = read_table(&mut reader, &shape, version)?;
     let names = match version {
         FORMAT_VERSION if !reader.rest.is_empty() => {
             return malformed("expected sizes that agree with the length, got others");
@@ -179,7 +190,14 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
 
 fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result<Vec<Part>> {
     let count = u32::from_le_bytes(reader.take()?) as usize;
-    let least = count.saturating_mul(SHORTEST_PART) + 8 * shape.cells() as usize;
+    let cells = match version {
+        BLOCKS_VERSION if shape.cells() < BLOCKS_FROM => {
+            return malformed("expected a large table in blocks, got a small one");
+        }
+        BLOCKS_VERSION => cell_blocks::fewest_bytes(shape.cells() as usize),
+        _ => 8 * shape.cells() as usize,
+    };
+    let least = count.saturating_mul(SHORTEST_PART) + cells;
     if !(1..=LARGEST_PARTS).contains(&count) || reader.rest.len() < least {
         return malformed("expected sizes that agree with the length, got others");
     }
@@ -207,16 +225,21 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
     } else {
         version
     };
-    if needed != Some(for_names) {
+    if version < BLOCKS_VERSION && needed != Some(for_names) {
         return malformed("expected the version that its parts need, got another");
     }
     Ok(parts)
 }
 
-fn read_table(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Vec<i64>> {
-    let words = reader.slice(8 * shape.cells() as usize)?.chunks_exact(8);
-    let word = |word: &[u8]| i64::from_le_bytes(word.try_into().unwrap_or_default());
-    let table = memory::collected(words.map(word))?;
+fn read_table(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result<Vec<i64>> {
+    let cells = shape.cells() as usize;
+    let table = if version < BLOCKS_VERSION {
+        let words = reader.slice(8 * cells)?.chunks_exact(8);
+        let word = |word: &[u8]| i64::from_le_bytes(word.try_into().unwrap_or_default());
+        memory::collected(words.map(word))?
+    } else {
+        cell_blocks::read(reader, cells)?
+    };
     if table.contains(&i64::MIN) {
         return malformed("expected values that have a negative, got -2^63");
     }

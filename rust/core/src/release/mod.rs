@@ -15,6 +15,7 @@ use crate::table::items::Items;
 use crate::{Error, Result, memory};
 use std::sync::Arc;
 
+mod cell_blocks;
 pub mod codec;
 mod names;
 mod noise_bytes;

@@ -10,3 +10,7 @@ pub const FINISHED_VERSION: u16 = 3;
 pub const PROMISE_VERSION: u16 = 4;
 /// Version of the format with parts whose counts begin after a step.
 pub const SINCE_VERSION: u16 = 5;
+/// Version of the format with a large table in blocks; it has all fields of the one before.
+pub const BLOCKS_VERSION: u16 = 6;
+/// Fewest cells of a table in blocks: smaller ones are written faster as they are.
+pub const BLOCKS_FROM: u64 = 1 << 14;

@@ -292,7 +292,7 @@ def test_csv_of_parts_can_be_read_back(capsys: pytest.CaptureFixture[str]) -> No
         (lambda data: data[:20], "expected more bytes: truncated"),
         (lambda data: data[:-1], "the checksum does not match: truncated or damaged"),
         (lambda data: data + b"x", "the checksum does not match: truncated or damaged"),
-        (lambda data: data[:8] + b"\x09" + data[9:], "expected format version 1 to 5, got 9"),
+        (lambda data: data[:8] + b"\x09" + data[9:], "expected format version 1 to 6, got 9"),
     ],
 )
 @pytest.mark.parametrize("verb", [["query", "bad.lzs", "a"], ["inspect", "bad.lzs"]])
