@@ -325,8 +325,8 @@ class ErrorModel:
         table: npt.NDArray[np.int64],
         *,
         kind: CountKind,
-        published: npt.NDArray[np.float64],
-        variance: npt.NDArray[np.float64],
+        published: Callable[[], npt.NDArray[np.float64]],
+        variance: Callable[[], npt.NDArray[np.float64]],
         step: float,
         max_weight: float,
         burstiness: float,
@@ -547,6 +547,15 @@ class Release:
     def since(self, earlier: Release) -> Release: ...
     @staticmethod
     def merge(releases: list[Release]) -> Release: ...
+    def error_model(
+        self,
+        *,
+        published: Callable[[], npt.NDArray[np.float64]],
+        variance: Callable[[], npt.NDArray[np.float64]],
+        step: float,
+        max_weight: float,
+        burstiness: float,
+    ) -> ErrorModel: ...
     def estimate(self, item: object) -> float: ...
     def estimate_many(
         self, items: object, column: str | None = None

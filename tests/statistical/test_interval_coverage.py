@@ -60,8 +60,8 @@ def without_collisions(release: ls.Release) -> None:
         .round()
         .astype(np.int64),
         kind=release._native.kind,
-        published_steps=release._published_steps,
-        noise_variance=release._noise_variance,
+        published_steps=lambda: release._published_steps,
+        noise_variance=lambda: release._noise_variance,
         step=release.step,
         max_weight=1,
     )

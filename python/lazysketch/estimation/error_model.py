@@ -5,7 +5,7 @@ the table are a sample of the error in the item's own cell: collisions plus nois
 proportions and with their true tails. Columns that were pushed at other times, or with other noise,
 are kept apart in groups.
 
-Making a model costs one sort of the table. An estimate then takes under a microsecond; the first
+Making a model costs a pass over the table. An estimate then takes under a microsecond; the first
 interval at a confidence some milliseconds, further ones microseconds.
 
 Source: docs/estimators.md, docs/intervals.md.
@@ -13,8 +13,9 @@ Source: docs/estimators.md, docs/intervals.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import NormalDist
-from typing import Final
+from typing import Final, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -29,38 +30,49 @@ __all__ = ["BURSTINESS", "deviations_of", "error_model", "level_of"]
 BURSTINESS: Final = 0.5
 
 
+class _Numbers(TypedDict):
+    """What the core takes of a table besides its values."""
+
+    published: Callable[[], npt.NDArray[np.float64]]
+    variance: Callable[[], npt.NDArray[np.float64]]
+    step: float
+    max_weight: float
+    burstiness: float
+
+
 def error_model(
-    table: npt.NDArray[np.int64],
+    table: _native.Release | npt.NDArray[np.int64],
     *,
     kind: CountKind,
-    published_steps: npt.NDArray[np.float64],
-    noise_variance: npt.NDArray[np.float64],
+    published_steps: Callable[[], npt.NDArray[np.float64]],
+    noise_variance: Callable[[], npt.NDArray[np.float64]],
     step: int,
     max_weight: int,
 ) -> _native.ErrorModel:
     """Return the errors of the cells of a table.
 
     Args:
-        table: released values, shape (depth, width).
+        table: released values, shape (depth, width); those of a release are not copied.
         kind: Count-Min, whose collisions are positive, Count Sketch or counters.
-        published_steps: step up to which every column is published, shape (width,); 0 before its
-            first push.
-        noise_variance: of the cells of every column, shape (width,).
+        published_steps: returns the step up to which every column is published, shape (width,); 0
+            before its first push. Called once: its result is copied, and then freed.
+        noise_variance: returns that of the cells of every column, shape (width,); as above.
         step: this step.
         max_weight: largest weight of an event.
 
     Returns:
         A model that answers for items of this table.
     """
-    return _native.ErrorModel(
-        table,
-        kind=kind,
-        published=published_steps,
-        variance=noise_variance,
-        step=float(step),
-        max_weight=float(max_weight),
-        burstiness=BURSTINESS,
-    )
+    numbers: _Numbers = {
+        "published": published_steps,
+        "variance": noise_variance,
+        "step": float(step),
+        "max_weight": float(max_weight),
+        "burstiness": BURSTINESS,
+    }
+    if isinstance(table, _native.Release):
+        return table.error_model(**numbers)
+    return _native.ErrorModel(table, kind=kind, **numbers)
 
 
 def level_of(confidence: float, *, among: int | None) -> float:

@@ -47,8 +47,8 @@ class SignedTable:
             self._model = error_model(
                 table,
                 kind="count-sketch",
-                published_steps=np.full(width, float(step)),
-                noise_variance=np.full(width, variance),
+                published_steps=lambda: np.full(width, float(step)),
+                noise_variance=lambda: np.full(width, variance),
                 step=step,
                 max_weight=1,
             )

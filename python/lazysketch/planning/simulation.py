@@ -98,8 +98,8 @@ class SimulatedTable:
         model = error_model(
             values,
             kind=design.kind,
-            published_steps=published,
-            noise_variance=variance,
+            published_steps=lambda: published,
+            noise_variance=lambda: variance,
             # Reads take a closed batch as the present.
             step=int(published[0]) if isinstance(design.schedule, Batch) else request.steps,
             max_weight=request.max_weight,

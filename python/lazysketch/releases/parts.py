@@ -135,14 +135,20 @@ class ReleasePart:
         pushes = self.pushes(width)
         if self.mechanism is None:
             return np.zeros(len(pushes))
+        # Columns have one number of pushes, or those before some column another one.
+        both = [int(pushes.min()), int(pushes.max())]
+        have_most = pushes == both[1]
+        del pushes  # of a wide table
         # As the core multiplies, so that live reads and releases agree to the last bit.
         sigma = self.privacy.sigma
         if self.since == 0 or self.schedule is None:
-            return sigma * sigma * self.mechanism.variances(pushes)
-        late, back = np.unique(pushes, return_inverse=True)
-        # Without lag every column has as many pushes as steps.
-        early = np.full(len(late), self.since)
-        return sigma * sigma * self.mechanism.difference_variances(late, early)[back]
+            found = self.mechanism.variances(both)
+        else:
+            # Without lag every column has as many pushes as steps.
+            found = self.mechanism.difference_variances(both, [self.since] * 2)
+        least, most = sigma * sigma * found
+        variances: npt.NDArray[np.float64] = np.where(have_most, most, least)
+        return variances
 
 
 def parts_of(release: _native.Release) -> tuple[ReleasePart, ...]:

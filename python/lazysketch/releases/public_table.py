@@ -1,6 +1,6 @@
 """Queries of a public table: counts with intervals, moments, and the distribution of its noise.
 
-Estimates and intervals first estimate the errors of the cells from the whole table: one sort, kept
+Estimates and intervals first estimate the errors of the cells from the whole table: one pass, kept
 for later queries, each of which then takes microseconds.
 """
 

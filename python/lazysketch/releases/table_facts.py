@@ -147,16 +147,25 @@ class TableFacts:
 
     @cached_property
     def _noise_variance(self) -> npt.NDArray[np.float64]:
-        variance = np.zeros(self.width)
-        for part in self._parts:
+        return self._noise_variance_now()
+
+    def _noise_variance_now(self) -> npt.NDArray[np.float64]:
+        first, *rest = self._parts
+        variance = first.noise_variance(self.width)
+        for part in rest:
             variance += part.noise_variance(self.width)
         return variance
 
     @cached_property
     def _published_steps(self) -> npt.NDArray[np.float64]:
         """Number of published steps of every column, summed over all parts."""
-        steps = np.zeros(self.width)
-        for part in self._parts:
+        return self._published_steps_now()
+
+    def _published_steps_now(self) -> npt.NDArray[np.float64]:
+        first, *rest = self._parts
+        own = first.published_steps(self.width)
+        steps = (own - first.since if first.since else own).astype(np.float64)
+        for part in rest:
             steps += part.published_steps(self.width) - part.since
         return steps
 
@@ -193,10 +202,11 @@ class TableFacts:
     @cached_property
     def _errors(self) -> _native.ErrorModel:
         return error_model(
-            self._table,
+            self._native,
             kind=self._native.kind,
-            published_steps=self._published_steps,
-            noise_variance=self._noise_variance,
+            # Not the arrays that are kept: the model of a wide table has its own.
+            published_steps=self._published_steps_now,
+            noise_variance=self._noise_variance_now,
             step=self.step,
             max_weight=self._max_weight,
         )

@@ -10,7 +10,7 @@ use lazysketch_core::parameters::TableKind;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Columns3<'py> = (
     Bound<'py, PyArray1<f64>>,
@@ -31,6 +31,20 @@ pub(crate) struct ErrorModel {
 }
 
 impl ErrorModel {
+    pub(crate) fn of(
+        py: Python<'_>,
+        facts: TableErrors,
+        max_weight: f64,
+        burstiness: f64,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            inner: py.detach(|| CoreModel::of(facts)).map_err(raise)?,
+            burstiness,
+            max_weight,
+            tests: Mutex::new(Vec::new()),
+        })
+    }
+
     pub(crate) fn core(&self) -> &CoreModel {
         &self.inner
     }
@@ -84,36 +98,40 @@ impl ErrorModel {
     }
 }
 
+/// A copy of the array that a callable returns, which is freed.
+pub(crate) fn column_of(compute: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    let made: PyReadonlyArray1<'_, f64> = compute.call0()?.extract()?;
+    memory::collected(made.as_array().iter().copied()).map_err(raise)
+}
+
 #[pymethods]
 impl ErrorModel {
+    /// The errors of an array of values; the numbers of columns are returned by callables, one array
+    /// after the other.
     #[new]
     #[pyo3(signature = (table, *, kind, published, variance, step, max_weight, burstiness))]
     fn new(
         table: PyReadonlyArray2<'_, i64>,
         kind: &str,
-        published: PyReadonlyArray1<'_, f64>,
-        variance: PyReadonlyArray1<'_, f64>,
+        published: &Bound<'_, PyAny>,
+        variance: &Bound<'_, PyAny>,
         step: f64,
         max_weight: f64,
         burstiness: f64,
     ) -> PyResult<Self> {
         let kind = kind_of(kind)?;
+        let py = published.py();
         let table = table.as_array();
         let facts = TableErrors {
             signed: kind.is_signed(),
             collisions: !kind.has_indices(),
             depth: table.nrows(),
-            table: memory::collected(table.iter().copied()).map_err(raise)?,
-            published: memory::collected(published.as_array().iter().copied()).map_err(raise)?,
-            variance: memory::collected(variance.as_array().iter().copied()).map_err(raise)?,
+            table: Arc::new(memory::collected(table.iter().copied()).map_err(raise)?),
+            published: column_of(published)?,
+            variance: column_of(variance)?,
             step,
         };
-        Ok(Self {
-            inner: CoreModel::of(facts).map_err(raise)?,
-            burstiness,
-            max_weight,
-            tests: Mutex::new(Vec::new()),
-        })
+        Self::of(py, facts, max_weight, burstiness)
     }
 
     /// The intervals of items with these cells: estimates, lower ends, upper ends.

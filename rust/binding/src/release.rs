@@ -4,10 +4,11 @@ use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::descriptions::noise_facts;
 use crate::errors::raise;
-use crate::estimation::{Choice, ErrorModel, how_of};
+use crate::estimation::{Choice, ErrorModel, column_of, how_of};
 use crate::introspection::reasons_of;
 use crate::items::{Column, Target, object_of};
 use crate::owned_items::copies_of;
+use lazysketch_core::estimation::TableErrors;
 use lazysketch_core::parameters::{Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::release::{
@@ -111,6 +112,29 @@ impl Release {
     fn since(&self, earlier: &Bound<'_, Self>) -> PyResult<Self> {
         let found = self.inner.since(&earlier.get().inner);
         found.map(Self::new).map_err(raise)
+    }
+
+    /// The errors of the cells, whose values are shared; callables return the numbers of columns.
+    #[pyo3(signature = (*, published, variance, step, max_weight, burstiness))]
+    fn error_model(
+        &self,
+        published: &Bound<'_, PyAny>,
+        variance: &Bound<'_, PyAny>,
+        step: f64,
+        max_weight: f64,
+        burstiness: f64,
+    ) -> PyResult<ErrorModel> {
+        let shape = self.inner.shape();
+        let facts = TableErrors {
+            signed: shape.kind.is_signed(),
+            collisions: !shape.kind.has_indices(),
+            depth: shape.depth as usize,
+            table: self.inner.shared_table(),
+            published: column_of(published)?,
+            variance: column_of(variance)?,
+            step,
+        };
+        ErrorModel::of(published.py(), facts, max_weight, burstiness)
     }
 
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {

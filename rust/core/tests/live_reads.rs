@@ -117,7 +117,7 @@ fn model(release: &Release, finished: bool) -> ErrorModel {
         signed: shape.kind == TableKind::CountSketch,
         collisions: shape.kind != TableKind::Counters,
         depth: shape.depth as usize,
-        table: release.table().to_vec(),
+        table: release.table().to_vec().into(),
         published,
         variance,
         step: part.step as f64,

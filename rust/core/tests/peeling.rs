@@ -98,7 +98,7 @@ impl World {
             signed: self.signed,
             collisions: true,
             depth: self.depth,
-            table,
+            table: table.into(),
             published: vec![1000.0; self.width],
             variance: vec![50.0; self.width],
             step: 1000.0,

@@ -250,12 +250,10 @@ def test_one_row_is_corrected_by_the_median_of_its_cells() -> None:
 
 
 def test_sizes_that_do_not_fit_together_are_refused() -> None:
-    column = np.ones(4)
+    columns_of: dict[str, Any] = {"published": lambda: np.ones(4), "variance": lambda: np.ones(4)}
     with pytest.raises(ls.LazySketchError, match="^table: expected"):
-        _native.ErrorModel(np.ones((2, 3), np.int64), published=column, variance=column, **MODEL)
-    model = _native.ErrorModel(
-        np.ones((2, 4), np.int64), published=column, variance=column, **MODEL
-    )
+        _native.ErrorModel(np.ones((2, 3), np.int64), **columns_of, **MODEL)
+    model = _native.ErrorModel(np.ones((2, 4), np.int64), **columns_of, **MODEL)
     for values, columns in (((3, 2), (3, 3)), ((3, 3), (3, 3))):
         with pytest.raises(ls.LazySketchError, match="^values: expected"):
             model.intervals(np.ones(values), np.ones(columns, np.int64), **ASKED)

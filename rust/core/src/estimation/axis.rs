@@ -5,6 +5,8 @@
 //! tail to a thirty-second of its distance. Positions of integers are exact: centre and step are
 //! dyadic, so a bin boundary is a threshold on counts.
 
+use super::ordered::Ordered;
+
 /// Bins of one octave on one side.
 pub(super) const LINEAR: usize = 32;
 const OCTAVES: usize = 20;
@@ -78,13 +80,14 @@ impl Axis {
     }
 }
 
-/// The axis of sorted values; of values and their opposites if `symmetric`, where the values are
+/// The axis of values in order; of values and their opposites if `symmetric`, where the values are
 /// the absolute ones. A function of the values alone that changes rarely when one of them does.
-pub(super) fn axis_of(sorted: &[i64], symmetric: bool) -> Axis {
-    let Some(&median) = sorted.get(sorted.len().saturating_sub(1) / 2) else {
+pub(super) fn axis_of(values: &Ordered, symmetric: bool) -> Axis {
+    let Some(last) = values.len().checked_sub(1) else {
         return Axis::new(0.0, 1.0);
     };
-    let below = |threshold: i128| sorted.partition_point(|&value| i128::from(value) < threshold);
+    let median = values.at(last / 2);
+    let below = |threshold| values.below(threshold);
     let mut power = 0;
     loop {
         let spread = 1_i64 << power;
@@ -99,7 +102,7 @@ pub(super) fn axis_of(sorted: &[i64], symmetric: bool) -> Axis {
             below(i128::from(centre) - i128::from(spread))
         };
         let within = below(i128::from(centre) + i128::from(spread)) - least;
-        if 2 * within >= sorted.len() || power == 60 {
+        if 2 * within >= values.len() || power == 60 {
             return Axis::new(centre as f64, spread as f64);
         }
         power += 1;
@@ -160,7 +163,7 @@ mod tests {
     fn half_of_the_values_are_within_the_spread() {
         let mut values: Vec<i64> = (0..1001).map(|n: i64| (n * n) % 9973 - 300).collect();
         values.sort_unstable();
-        let axis = axis_of(&values, false);
+        let axis = axis_of(&Ordered::of(values.clone()), false);
         let within = |spread: f64| {
             let near = values.iter().filter(|&&value| {
                 let distance = value as f64 - axis.centre;

@@ -25,16 +25,34 @@ pub(super) struct Class {
 impl Class {
     /// The class of a column; `None` before its first push.
     pub(super) fn of(published: f64, variance: f64) -> Option<Self> {
-        (published > 0.0).then(|| Self {
+        (published > 0.0).then(|| Self::with(published, rounded(variance)))
+    }
+
+    fn with(published: f64, variance: f64) -> Self {
+        Self {
             age: (published.max(1.0).ln() / LOG_OF_AN_EIGHTH).floor(),
-            variance: rounded(variance),
-        })
+            variance,
+        }
     }
 
     fn order(&self, other: &Self) -> std::cmp::Ordering {
         let age = self.age.total_cmp(&other.age);
         age.then(self.variance.total_cmp(&other.variance))
     }
+}
+
+/// The classes of columns, in order. Neighbours mostly have one variance, which is rounded once.
+pub(super) fn classes_of(
+    published: &[f64],
+    variance: &[f64],
+) -> impl ExactSizeIterator<Item = Option<Class>> {
+    let (mut last, mut stands) = (0.0_f64, 0.0);
+    published.iter().zip(variance).map(move |(&step, &noise)| {
+        if noise.to_bits() != last.to_bits() {
+            (last, stands) = (noise, rounded(noise));
+        }
+        (step > 0.0).then(|| Class::with(step, stands))
+    })
 }
 
 /// A variance that stands for those within a fortieth of it.
@@ -59,11 +77,9 @@ pub(super) struct Members(pub(super) Vec<Member>);
 
 impl Members {
     /// Counts columns per class, and forms the groups.
-    pub(super) fn of(classes: &[Option<Class>], depth: usize) -> Self {
+    pub(super) fn of(classes: impl Iterator<Item = Option<Class>>, depth: usize) -> Self {
         let mut members = Self::default();
-        for &class in classes.iter().flatten() {
-            members.add(class);
-        }
+        classes.flatten().for_each(|class| members.add(class));
         members.form_groups(depth);
         members
     }
@@ -151,24 +167,27 @@ mod tests {
     #[test]
     fn groups_have_enough_cells_and_follow_age() {
         let all = classes(&[(100.0, 200), (1_000.0, 3), (2_000.0, 150), (0.0, 7)]);
-        let members = Members::of(&all, 4);
+        let members = Members::of(all.into_iter(), 4);
         assert_eq!(members.groups(), 2);
         let groups: Vec<_> = members.0.iter().map(|member| member.group).collect();
         assert_eq!(groups, [0, 1, 1]);
-        assert_eq!(Members::of(&classes(&[(0.0, 9)]), 4).groups(), 0);
-        assert_eq!(Members::of(&classes(&[(1.0, 2), (9.0, 2)]), 4).groups(), 1);
+        assert_eq!(Members::of(classes(&[(0.0, 9)]).into_iter(), 4).groups(), 0);
+        assert_eq!(
+            Members::of(classes(&[(1.0, 2), (9.0, 2)]).into_iter(), 4).groups(),
+            1
+        );
     }
 
     #[test]
     fn moving_columns_ends_in_the_same_groups() {
         let before = classes(&[(100.0, 300), (120.0, 200)]);
         let after = classes(&[(100.0, 200), (120.0, 300)]);
-        let mut moved = Members::of(&before, 4);
+        let mut moved = Members::of(before.into_iter(), 4);
         for _ in 0..100 {
             moved.remove(Class::of(100.0, 1.0).unwrap());
             moved.add(Class::of(120.0, 1.0).unwrap());
         }
         moved.form_groups(4);
-        assert_eq!(moved, Members::of(&after, 4));
+        assert_eq!(moved, Members::of(after.into_iter(), 4));
     }
 }

@@ -163,6 +163,7 @@ fn smooth(values: &mut Vec<f64>, passes: usize) -> Result<()> {
 mod tests {
     use super::*;
     use crate::estimation::axis::axis_of;
+    use crate::estimation::ordered::Ordered;
 
     /// The integral of the density over the whole axis, by its bins.
     fn mass(density: &LogDensity) -> f64 {
@@ -186,7 +187,7 @@ mod tests {
             })
             .collect();
         values.sort_unstable();
-        let axis = axis_of(&values, false);
+        let axis = axis_of(&Ordered::of(values.clone()), false);
         let mut counts = vec![0; BINS];
         for &value in &values {
             counts[axis.bin(value as f64)] += 1;

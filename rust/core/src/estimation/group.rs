@@ -2,6 +2,7 @@
 
 use super::axis::{Axis, BINS, axis_of};
 use super::density::LogDensity;
+use super::ordered::Ordered;
 use crate::{Result, memory};
 
 /// Ratio of the standard deviation to the median absolute deviation, for a normal distribution.
@@ -10,8 +11,8 @@ const DEVIATION_OF_HALF: f64 = 1.4826;
 /// The cells of some columns.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// The values in order; their absolute values if they count with both signs.
-    sorted: Vec<i64>,
+    /// The values; their absolute values if they count with both signs.
+    values: Ordered,
     /// True if every value counts with both signs (Count Sketch).
     symmetric: bool,
     axis: Axis,
@@ -25,16 +26,13 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The group of these values; the density is computed by [`Self::prepare`].
-    pub(super) fn of(mut values: Vec<i64>, symmetric: bool) -> Self {
-        for value in &mut values {
-            *value = size_of(*value, symmetric);
-        }
-        values.sort_unstable();
+    /// The group of these values, absolute ones if they count with both signs; the density is
+    /// computed by [`Self::prepare`].
+    pub(super) fn of(values: Ordered, symmetric: bool) -> Self {
         Self {
             axis: axis_of(&values, symmetric),
             counts: Vec::new(),
-            sorted: values,
+            values,
             symmetric,
             prepared: None,
             deviation: 1.0,
@@ -45,31 +43,23 @@ impl Group {
     /// Adds a value.
     pub(super) fn add(&mut self, value: i64) {
         let size = size_of(value, self.symmetric);
-        let at = self.sorted.partition_point(|&other| other < size);
-        self.sorted.insert(at, size);
+        self.values.insert(size);
         self.count(size, u32::wrapping_add);
     }
 
     /// Removes a value that was added.
     pub(super) fn remove(&mut self, value: i64) {
         let size = size_of(value, self.symmetric);
-        let at = self.sorted.partition_point(|&other| other < size);
-        if self.sorted.get(at) == Some(&size) {
-            self.sorted.remove(at);
+        if self.values.remove(size) {
             self.count(size, u32::wrapping_sub);
         }
     }
 
     fn count(&mut self, value: i64, by: fn(u32, u32) -> u32) {
         self.prepared = None;
-        if self.counts.is_empty() {
-            return;
-        }
-        for value in [value as f64, -(value as f64)] {
-            let bin = self.axis.bin(value);
-            self.counts[bin] = by(self.counts[bin], 1);
-            if !self.symmetric {
-                return;
+        if !self.counts.is_empty() {
+            for bin in bins_of(self.axis, value, self.symmetric) {
+                self.counts[bin] = by(self.counts[bin], 1);
             }
         }
     }
@@ -79,12 +69,14 @@ impl Group {
         if self.prepared.is_some() {
             return Ok(());
         }
-        let axis = axis_of(&self.sorted, self.symmetric);
+        let axis = axis_of(&self.values, self.symmetric);
         if axis != self.axis || self.counts.is_empty() {
             self.axis = axis;
             self.counts = memory::zeros(BINS)?;
-            for at in 0..self.sorted.len() {
-                self.count(self.sorted[at], u32::wrapping_add);
+            for (value, number) in self.values.iter() {
+                for bin in bins_of(axis, value, self.symmetric) {
+                    self.counts[bin] += number as u32;
+                }
             }
         }
         let upper = self.quantile(0.75) - self.quantile(0.25);
@@ -98,7 +90,7 @@ impl Group {
     pub(super) fn copied(&self) -> Result<Self> {
         let prepared = self.prepared.as_ref().map(LogDensity::copied);
         Ok(Self {
-            sorted: memory::copied(&self.sorted)?,
+            values: self.values.copied()?,
             counts: memory::copied(&self.counts)?,
             prepared: prepared.transpose()?,
             ..*self
@@ -118,10 +110,10 @@ impl Group {
 
     /// The value that a share of the values is at most.
     pub(super) fn quantile(&self, share: f64) -> f64 {
-        let Some(last) = self.sorted.len().checked_sub(1) else {
+        let Some(last) = self.values.len().checked_sub(1) else {
             return 0.0;
         };
-        let of = |share: f64| self.sorted[((share * (last as f64)) as usize).min(last)] as f64;
+        let of = |share: f64| self.values.at(((share * (last as f64)) as usize).min(last)) as f64;
         match self.symmetric {
             false => of(share),
             true if share >= 0.5 => of(2.0 * share - 1.0),
@@ -141,18 +133,29 @@ impl Group {
 
     /// The mean square of the values, and one more of that size: the sample may miss rare ones.
     pub(super) fn mean_square(&self) -> f64 {
-        let number = self.sorted.len().max(1) as f64;
-        let squares = self.sorted.iter().map(|&value| (value as f64).powi(2));
+        let number = self.values.len().max(1) as f64;
+        // One after the other, so that equal values are rounded as if they were listed.
+        let each = self.values.iter();
+        let each = each.flat_map(|(value, number)| std::iter::repeat_n(value, number));
+        let squares = each.map(|value| (value as f64).powi(2));
         squares.sum::<f64>() / number * (1.0 + 1.0 / number)
     }
 
     /// Number of values, with both signs if they count with both.
     pub(super) fn sample(&self) -> usize {
-        self.sorted.len() * if self.symmetric { 2 } else { 1 }
+        self.values.len() * if self.symmetric { 2 } else { 1 }
     }
 }
 
-fn size_of(value: i64, symmetric: bool) -> i64 {
+/// The bins of a value; of its opposite, too, if it counts with both signs.
+fn bins_of(axis: Axis, value: i64, symmetric: bool) -> impl Iterator<Item = usize> {
+    let value = value as f64;
+    let both = [value, -value].into_iter().take(1 + usize::from(symmetric));
+    both.map(move |value| axis.bin(value))
+}
+
+/// What a group holds of a value.
+pub(super) fn size_of(value: i64, symmetric: bool) -> i64 {
     if symmetric {
         value.saturating_abs()
     } else {

@@ -2,7 +2,7 @@
 //!
 //! All of it is post-processing of released values and of public parameters: it needs no secret,
 //! costs no privacy, and computes with floating-point numbers. It knows tables, steps and variances,
-//! never a sketch. Cost: a sort of the table once, then a microsecond per item; when a column is
+//! never a sketch. Cost: a pass over the table once, then a microsecond per item; when a column is
 //! pushed, only the groups of cells that it leaves and enters are computed again.
 //!
 //! ```text
@@ -18,6 +18,8 @@
 //! density  classes   kernel estimate with real tails   |   which columns go together
 //!    |
 //!   axis          errors as positions in log-linear bins
+//!    |
+//! ordered         the values of cells in order
 //! ```
 
 mod axis;
@@ -27,6 +29,7 @@ mod ends;
 mod group;
 mod joint;
 mod model;
+mod ordered;
 mod score;
 mod sums;
 

@@ -1,8 +1,10 @@
 //! The errors of a public table: which cells have which distribution.
 
-use super::classes::{Class, Members};
-use super::group::Group;
+use super::classes::{Class, Members, classes_of};
+use super::group::{Group, size_of};
+use super::ordered::Ordered;
 use crate::{Error, Result, memory};
+use std::sync::Arc;
 
 /// A public table with what is known of its cells.
 #[derive(Debug)]
@@ -13,8 +15,8 @@ pub struct TableErrors {
     pub collisions: bool,
     /// Rows.
     pub depth: usize,
-    /// Released values, row by row.
-    pub table: Vec<i64>,
+    /// Released values, row by row; a release may have the same.
+    pub table: Arc<Vec<i64>>,
     /// Step up to which the cells of each column are published; 0 before its first push.
     pub published: Vec<f64>,
     /// Variance of the noise in the cells of each column.
@@ -25,7 +27,7 @@ pub struct TableErrors {
 
 impl TableErrors {
     /// The same facts of a table with other values.
-    pub fn with(&self, table: Vec<i64>) -> Result<Self> {
+    pub fn with(&self, table: Arc<Vec<i64>>) -> Result<Self> {
         Ok(Self {
             table,
             published: memory::copied(&self.published)?,
@@ -39,7 +41,6 @@ impl TableErrors {
 #[derive(Debug)]
 pub struct ErrorModel {
     pub(super) facts: TableErrors,
-    classes: Vec<Option<Class>>,
     members: Members,
     /// Where the class of each column is among the members; [`NOWHERE`] before its first push.
     places: Vec<u32>,
@@ -49,6 +50,9 @@ pub struct ErrorModel {
 }
 
 const NOWHERE: u32 = u32::MAX;
+const NO_GROUP: u8 = u8::MAX;
+/// Cells that say where the others are.
+const SAMPLE: usize = 1 << 14;
 
 /// One cell of an item.
 #[derive(Debug, Clone, Copy)]
@@ -70,13 +74,10 @@ impl ErrorModel {
             let wanted = "a table with a step and a variance for each column";
             return Err(Error::parameter("table", wanted, "other sizes"));
         }
-        let columns = facts.published.iter().zip(&facts.variance);
-        let classes = columns.map(|(&step, &noise)| Class::of(step, noise));
-        let classes = memory::collected(classes)?;
+        let classes = classes_of(&facts.published, &facts.variance);
         let mut model = Self {
-            members: Members::of(&classes, facts.depth),
+            members: Members::of(classes, facts.depth),
             facts,
-            classes,
             places: Vec::new(),
             stretches: Vec::new(),
             groups: Vec::new(),
@@ -91,8 +92,7 @@ impl ErrorModel {
         let facts = &self.facts;
         let groups = self.groups.iter().map(Group::copied);
         Ok(Self {
-            facts: facts.with(memory::copied(&facts.table)?)?,
-            classes: memory::copied(&self.classes)?,
+            facts: facts.with(Arc::new(memory::copied(&facts.table)?))?,
             members: self.members.clone(),
             places: memory::copied(&self.places)?,
             stretches: memory::copied(&self.stretches)?,
@@ -101,8 +101,8 @@ impl ErrorModel {
     }
 
     /// The values, without their errors.
-    pub fn into_table(self) -> Vec<i64> {
-        self.facts.table
+    pub fn into_table(self) -> Result<Vec<i64>> {
+        Arc::try_unwrap(self.facts.table).or_else(|shared| memory::copied(&shared))
     }
 
     /// The table.
@@ -155,7 +155,7 @@ impl ErrorModel {
     /// Replaces the values of a column that was pushed; [`Self::prepare`] has to follow.
     pub fn replace(&mut self, column: usize, values: &[i64], published: f64, variance: f64) {
         let width = self.facts.published.len();
-        let (old, new) = (self.classes[column], Class::of(published, variance));
+        let (old, new) = (self.class(column), Class::of(published, variance));
         let before = self.members.clone();
         if let Some(class) = old {
             self.members.remove(class);
@@ -168,8 +168,9 @@ impl ErrorModel {
         let group_of = |members: &Members, class: &Class| {
             members.find(class).ok().map(|at| members.0[at].group)
         };
+        let table = Arc::make_mut(&mut self.facts.table);
         for (row, &value) in values.iter().enumerate() {
-            let cell = &mut self.facts.table[row * width + column];
+            let cell = &mut table[row * width + column];
             if same {
                 if let Some(group) = old.and_then(|class| group_of(&self.members, &class)) {
                     self.groups[group].remove(*cell);
@@ -182,9 +183,8 @@ impl ErrorModel {
         }
         self.facts.published[column] = published;
         self.facts.variance[column] = variance;
-        self.classes[column] = new;
         if same {
-            self.places[column] = self.place(column);
+            self.places[column] = self.place(new);
         } else {
             self.groups.clear();
         }
@@ -209,40 +209,61 @@ impl ErrorModel {
         Ok(())
     }
 
-    /// Where the class of a column is among the members.
-    fn place(&self, column: usize) -> u32 {
-        let class = self.classes[column].as_ref();
-        let at = class.and_then(|class| self.members.find(class).ok());
+    /// The class of a column; `None` before its first push.
+    fn class(&self, column: usize) -> Option<Class> {
+        Class::of(self.facts.published[column], self.facts.variance[column])
+    }
+
+    /// Where a class is among the members.
+    fn place(&self, class: Option<Class>) -> u32 {
+        let at = class.and_then(|class| self.members.find(&class).ok());
         at.map_or(NOWHERE, |at| at as u32)
     }
 
     fn form_groups(&mut self) -> Result<()> {
-        let width = self.facts.published.len();
+        let classes = classes_of(&self.facts.published, &self.facts.variance);
+        self.places = memory::collected(classes.map(|class| self.place(class)))?;
+        let members = &self.members.0;
+        let group = |&at: &u32| {
+            let member = members.get(at as usize);
+            member.map_or(NO_GROUP, |member| member.group as u8)
+        };
+        let groups = memory::collected(self.places.iter().map(group))?;
+        let values = self.values_of(&groups)?.into_iter();
+        self.groups = values
+            .map(|values| Group::of(values, self.facts.signed))
+            .collect();
+        Ok(())
+    }
+
+    /// The values of each group; `groups` has those of the columns.
+    fn values_of(&self, groups: &[u8]) -> Result<Vec<Ordered>> {
+        let (table, width, signed) = (&self.facts.table, groups.len(), self.facts.signed);
+        debug_assert!(self.members.groups() < usize::from(NO_GROUP));
         let mut columns = vec![0; self.members.groups()];
-        for member in &self.members.0 {
+        for member in self.members.0.iter().filter(|_| self.facts.collisions) {
             columns[member.group] += member.columns;
         }
-        let rooms = columns
-            .iter()
-            .map(|&columns| memory::room_for(columns * self.facts.depth));
-        let mut values = rooms.collect::<Result<Vec<Vec<i64>>>>()?;
-        self.places = memory::collected((0..width).map(|column| self.place(column)))?;
-        let members = &self.members.0;
-        let places = self.places.iter();
-        let groups = places.map(|&at| members.get(at as usize).map(|member| member.group));
-        let groups = memory::collected(groups)?;
+        let mut samples = vec![Vec::new(); columns.len()];
+        for at in (0..table.len()).step_by((table.len() / SAMPLE) | 1) {
+            if let Some(sample) = samples.get_mut(usize::from(groups[at % width])) {
+                memory::push(sample, size_of(table[at], signed))?;
+            }
+        }
+        let rooms = columns.iter().zip(&mut samples);
+        let rooms =
+            rooms.map(|(&columns, sample)| Ordered::with_room(columns * self.facts.depth, sample));
+        let mut values = rooms.collect::<Result<Vec<_>>>()?;
         if self.facts.collisions {
-            for row in self.facts.table.chunks_exact(width) {
-                for (&value, group) in row.iter().zip(&groups) {
-                    if let Some(group) = *group {
-                        values[group].push(value);
+            for row in table.chunks_exact(width) {
+                for (&value, &group) in row.iter().zip(groups) {
+                    if let Some(values) = values.get_mut(usize::from(group)) {
+                        values.gather(size_of(value, signed))?;
                     }
                 }
             }
         }
-        let signed = self.facts.signed;
-        let groups = values.into_iter().map(|values| Group::of(values, signed));
-        self.groups = groups.collect();
-        Ok(())
+        values.iter_mut().for_each(Ordered::sort);
+        Ok(values)
     }
 }

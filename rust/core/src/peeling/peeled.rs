@@ -7,7 +7,7 @@ use super::intervals::{Ends, Search, Tests};
 use super::names::{Names, names_in};
 use crate::estimation::{ErrorModel, TableErrors};
 use crate::{Result, memory};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Largest spread of the errors, relative to that before, with which it pays to take names out.
 const PAYS: f64 = 0.97;
@@ -272,7 +272,7 @@ fn left_in(table: &TableErrors, errors: &[f64]) -> Result<TableErrors> {
         let published = table.published[at % width];
         (error * published / table.step).round() as i64
     });
-    table.with(memory::collected(values)?)
+    table.with(Arc::new(memory::collected(values)?))
 }
 
 /// The names of a list that is not much longer than the table once each; a longer one as it is.

@@ -179,6 +179,11 @@ impl Release {
             })
     }
 
+    /// The table, which others may keep.
+    pub fn shared_table(&self) -> Arc<Vec<i64>> {
+        Arc::clone(&self.table)
+    }
+
     /// Computes the fingerprints that [`Self::reader`] takes.
     pub fn fingerprinter(&self) -> Fingerprinter {
         Fingerprinter::new(self.shape.hash_seed)

@@ -14,6 +14,7 @@ use crate::parameters::{NoiseSpec, Shape};
 use crate::schedule::Cursor;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
+use std::sync::Arc;
 
 /// Changed columns beyond which the errors are computed anew: one in this many.
 const FEW: u64 = 8;
@@ -41,7 +42,7 @@ impl State {
         let table = match known {
             Some(known) if known.finished == finished => {
                 let before = known.cursor.progress();
-                let mut table = known.errors.into_table();
+                let mut table = known.errors.into_table()?;
                 self.renew_table(before, shape.width, &mut table);
                 table
             }
@@ -58,7 +59,7 @@ impl State {
             signed: shape.kind.is_signed(),
             collisions: !shape.kind.has_indices(),
             depth: shape.depth as usize,
-            table,
+            table: Arc::new(table),
             published: memory::collected(published.into_iter().map(|step| step as f64))?,
             variance: memory::collected((0..shape.width).map(variance))?,
             step: step as f64,
