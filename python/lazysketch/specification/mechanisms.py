@@ -171,7 +171,7 @@ class Mechanism:
             array([0., 3., 1.])
         """
         values = checked_integers("pushes", pushes, most=self.nodes + 1)
-        distinct, back = np.unique(values, return_inverse=True)
+        distinct, back = _distinct(values)
         found = _native.mechanism_variances(
             mechanism=self.name, leaves=self.leaves, pushes=distinct.tolist()
         )
@@ -241,7 +241,7 @@ class Mechanism:
             array([   1,    8, 1025])
         """
         values = checked_integers("pushes", pushes, most=self.nodes)
-        distinct, back = np.unique(values, return_inverse=True)
+        distinct, back = _distinct(values)
         found = _native.mechanism_final_pushes(
             mechanism=self.name,
             leaves=self.leaves,
@@ -249,6 +249,16 @@ class Mechanism:
             nothing_pending=nothing_pending,
         )
         return np.array(found, dtype=np.int64)[back]
+
+
+def _distinct(pushes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """Return the distinct numbers of pushes, and the place of each in them.
+
+    Neighbouring columns have equally many: their runs are sorted, not all of them.
+    """
+    begins = np.flatnonzero(np.diff(pushes, prepend=-1))
+    distinct, of_runs = np.unique(pushes[begins], return_inverse=True)
+    return distinct, np.repeat(of_runs, np.diff(begins, append=len(pushes)))
 
 
 def mechanisms_for(

@@ -31,6 +31,8 @@ pub(super) struct Extrapolated {
     pub(super) width: usize,
     /// Values, row by row.
     pub(super) table: Vec<f64>,
+    /// Standard deviation of the noise of a value, over all columns.
+    pub(super) noise: f64,
 }
 
 impl Extrapolated {
@@ -46,7 +48,12 @@ impl Extrapolated {
             let cells = row.iter().zip(&facts.published);
             table.extend(cells.map(|(&value, step)| value as f64 * (facts.step / step)));
         }
+        let rates = facts.published.iter().map(|step| facts.step / step);
+        let variances = rates
+            .zip(&facts.variance)
+            .map(|(rate, each)| rate * rate * each);
         Ok(Some(Self {
+            noise: (variances.sum::<f64>() / width as f64).sqrt(),
             signed: facts.signed,
             depth: facts.depth,
             width,
@@ -73,6 +80,7 @@ impl Extrapolated {
             depth: self.depth - 1,
             width: self.width,
             table,
+            noise: self.noise,
         };
         Ok((others, cells))
     }

@@ -11,6 +11,9 @@ use super::names::{Names, names_in};
 use crate::{Result, memory};
 
 const MOST_ROUNDS: usize = 12;
+/// Parts by which the number of names, and the spread of what they leave, may change in the last round.
+const FEW_NAMES: f64 = 0.1;
+const LITTLE_SPREAD: f64 = 0.03;
 /// A choice is stable if it changes by at most this part.
 const STABLE: f64 = 0.03;
 /// Part of the strength of a name from which it is a candidate.
@@ -39,7 +42,7 @@ const DECOY: usize = 8;
 impl Purity {
     fn decoys(self, names: usize) -> usize {
         match self {
-            Self::Most => (4 * names).clamp(4096, 32_768),
+            Self::Most => names.clamp(4096, 32_768),
             Self::Sure => 1 << 16,
         }
     }
@@ -160,6 +163,16 @@ struct Round {
     rule: Option<(Rule, Strong)>,
 }
 
+impl Round {
+    /// Whether it takes out about as many names as another, which leave about the same errors.
+    fn hardly_differs(&self, other: &Self) -> bool {
+        let names = self.taken.len().abs_diff(other.taken.len()) as f64;
+        let (spread, before) = (self.chosen.fitted.spread, other.chosen.fitted.spread);
+        names <= FEW_NAMES * self.taken.len() as f64
+            && (spread - before).abs() <= LITTLE_SPREAD * before
+    }
+}
+
 /// The search for the names that have occurred.
 struct Search<'a> {
     list: &'a [Cell],
@@ -203,6 +216,9 @@ impl<'a> Search<'a> {
                 taken,
                 rule: Some(rule),
             };
+            if self.purity == Purity::Most && next.hardly_differs(&last) {
+                return Ok(next);
+            }
             // A choice that goes back and forth between two goes on so; their fits are within its
             // tolerance already.
             if earlier.is_some_and(|earlier| earlier.taken == next.taken) {

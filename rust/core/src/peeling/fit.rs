@@ -13,8 +13,10 @@ use super::names::Names;
 use crate::{Result, memory};
 use std::collections::VecDeque;
 
-/// Rounds of the first fit, each with its own spread.
+/// Rounds of the first fit, each with its own spread, at most.
 const ROUNDS: usize = 4;
+/// Part of the spread by which the last round may have changed it: one more would find the same.
+const SETTLED: f64 = 0.01;
 /// A change of a count below this, in spreads, queues no other name.
 const TOLERANCE: f64 = 0.02;
 /// Visits of a name, on average, after which the descent ends in any case: each visit lowers a
@@ -53,24 +55,30 @@ impl Fitted {
         background: &Background,
         facts: &Extrapolated,
     ) -> Result<Self> {
-        let begun = Self {
-            taken: memory::filled(true, names.len())?,
-            errors: memory::copied(&background.values)?,
-            spread: background.spread,
-            counts,
-        };
-        let mut fit = begun.resumed(names, facts.signed)?;
-        for (own, &count) in names.all().zip(&begun.counts) {
+        let mut errors = memory::copied(&background.values)?;
+        for (own, &count) in names.all().zip(&counts) {
             for cell in own {
-                fit.errors[cell.at as usize] -= count * f64::from(cell.sign);
+                errors[cell.at as usize] -= count * f64::from(cell.sign);
             }
         }
+        let journal = Journal::closed(errors.len(), names.len())?;
+        let begun = Self {
+            taken: memory::filled(true, names.len())?,
+            spread: background.spread,
+            counts,
+            errors,
+        };
+        let mut fit = begun.going_on(names, facts.signed, journal)?;
         // Without names nothing would change.
         let rounds = if names.len() == 0 { 0 } else { ROUNDS };
-        for _ in 0..rounds {
+        for round in 0..rounds {
             less_middles(&mut fit.errors, facts)?;
-            fit.spread = spread_of(&fit.errors, facts.signed)?;
-            fit.clips = clips_of(fit.spread, facts.signed);
+            let spread = spread_of(&fit.errors, facts.signed)?;
+            let is_settled = round > 0 && (spread - fit.spread).abs() <= SETTLED * spread;
+            fit.set_spread(spread, facts.signed);
+            if is_settled {
+                break;
+            }
             for name in 0..names.len() {
                 fit.enqueue(name as u32);
             }
@@ -101,17 +109,28 @@ impl Fitted {
 
     /// Go on with this fit, in a copy.
     pub(super) fn resumed<'a>(&self, names: &'a Names, signed: bool) -> Result<Fit<'a>> {
-        let (number, cells) = (self.counts.len(), self.errors.len());
-        Ok(Fit {
-            names,
+        let journal = Journal::of(self.errors.len(), self.counts.len())?;
+        let copy = Self {
             counts: memory::copied(&self.counts)?,
             errors: memory::copied(&self.errors)?,
             taken: memory::copied(&self.taken)?,
             spread: self.spread,
+        };
+        copy.going_on(names, signed, journal)
+    }
+
+    fn going_on(self, names: &Names, signed: bool, journal: Journal) -> Result<Fit<'_>> {
+        let number = self.counts.len();
+        Ok(Fit {
+            names,
+            counts: self.counts,
+            errors: self.errors,
+            taken: self.taken,
+            spread: self.spread,
             clips: clips_of(self.spread, signed),
             queue: memory::queue_for(number)?, // a name is queued once
             queued: memory::filled(false, number)?,
-            journal: Journal::of(cells, number)?,
+            journal,
         })
     }
 }
@@ -125,6 +144,10 @@ impl Fit<'_> {
             errors: self.errors,
             spread: self.spread,
         }
+    }
+
+    fn set_spread(&mut self, spread: f64, signed: bool) {
+        (self.spread, self.clips) = (spread, clips_of(spread, signed));
     }
 
     /// Takes a name out if a rule says so, or puts it back; whether that changed.
@@ -265,6 +288,7 @@ mod tests {
             depth,
             width,
             table,
+            noise: 3.0,
         };
         (facts, cells, counts)
     }

@@ -24,6 +24,17 @@ impl Journal {
         })
     }
 
+    /// One that keeps nothing, of a fit that is never undone.
+    pub(super) fn closed(cells: usize, names: usize) -> Result<Self> {
+        Ok(Self {
+            cells: Vec::new(),
+            names: Vec::new(),
+            // What is in already is not kept again.
+            cell_is_in: memory::filled(true, cells)?,
+            name_is_in: memory::filled(true, names)?,
+        })
+    }
+
     /// The cells that changed, with their errors before.
     pub(super) fn cells(&self) -> &[(u32, f64)] {
         &self.cells

@@ -11,6 +11,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Largest spread of the errors, relative to that before, with which it pays to take names out.
 const PAYS: f64 = 0.97;
+/// Range of the middle half of a normal distribution, in standard deviations.
+const MIDDLE_HALF: f64 = 1.349;
 /// Cells of the rows by which this is decided, at least.
 const TRIED: usize = 1024;
 
@@ -216,26 +218,61 @@ impl Table {
     }
 
     /// The range of the errors of rows: as they are, and without the names that the other rows take
-    /// out, all or those that have occurred. Of narrow tables, whose rows have few cells, more rows
-    /// are tried. All are infinite if all names cannot be taken out.
+    /// out, all or those that have occurred; infinite for what noise alone tells not to pay. Of narrow
+    /// tables, whose rows have few cells, more rows are tried.
     fn ranges_of_unknown_rows(&self) -> Result<[f64; 3]> {
-        let mut ranges = [0.0; 3];
-        for row in 0..(TRIED / self.facts.width).clamp(1, self.facts.depth) {
-            let (others, list) = self.facts.without_row(row, &self.list)?;
-            let others = Self {
-                background: Background::of(&others)?,
-                facts: others,
-                list,
-            };
-            ranges[0] += self.range_of_row(row, None)?;
-            ranges[1] += match 2 * self.names() <= self.facts.table.len() {
-                true => self.range_of_row(row, Some((&others, &others.all()?)))?,
-                false => f64::INFINITY,
-            };
-            let occurred = others.occurred(Purity::Most)?;
-            ranges[2] += self.range_of_row(row, Some((&others, &occurred)))?;
+        let rows = 0..(TRIED / self.facts.width).clamp(1, self.facts.depth);
+        let number = rows.len() as f64;
+        let mut none = 0.0;
+        for row in rows.clone() {
+            none += self.range_of_row(row, None)?;
         }
-        Ok(ranges)
+        let [least, least_of_all] = self.least_ranges();
+        if number * least > PAYS * none {
+            return Ok([none, f64::INFINITY, f64::INFINITY]);
+        }
+        let (mut occurred, mut tried) = (0.0, memory::room_for(rows.len())?);
+        for row in rows {
+            let others = self.others(row)?;
+            let chosen = others.occurred(Purity::Most)?;
+            occurred += self.range_of_row(row, Some((&others, &chosen)))?;
+            tried.push((row, others));
+        }
+        if number * least_of_all > occurred.min(PAYS * none) {
+            return Ok([none, f64::INFINITY, occurred]);
+        }
+        let mut all = 0.0;
+        for (row, others) in &tried {
+            all += self.range_of_row(*row, Some((others, &others.all()?)))?;
+        }
+        Ok([none, all, occurred])
+    }
+
+    /// The other rows, with the cells of the names in them.
+    fn others(&self, row: usize) -> Result<Self> {
+        let (facts, list) = self.facts.without_row(row, &self.list)?;
+        Ok(Self {
+            background: Background::of(&facts)?,
+            facts,
+            list,
+        })
+    }
+
+    /// What noise alone leaves of the range of a row: in any case, and if the other rows take out all
+    /// names. The variance of a count that they fit is that of a regression with random cells, their
+    /// noise over their number and over the part of their cells that is left for errors.
+    fn least_ranges(&self) -> [f64; 2] {
+        let (names, width) = (self.names() as f64, self.facts.width as f64);
+        let others = (self.facts.depth - 1) as f64;
+        let left = 1.0 - names / (width * others);
+        let noise = MIDDLE_HALF * self.facts.noise;
+        if 2 * self.names() > self.facts.table.len() || left <= 0.0 {
+            return [noise, f64::INFINITY];
+        }
+        [
+            noise,
+            noise * (1.0 + names / width / (others * left)).sqrt(),
+        ]
     }
 
     /// The range of the middle half of a row, without the counts of names that others chose.
@@ -286,4 +323,69 @@ fn distinct(list: Vec<Cell>, facts: &Extrapolated) -> Result<Vec<Cell>> {
     let mut once = memory::room_for(names.len() * facts.depth)?;
     names.all().for_each(|own| once.extend_from_slice(own));
     Ok(once)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::mixed;
+    use super::*;
+
+    /// A table of names with equal counts and of noise with the deviation 9.
+    fn table(signed: bool, [depth, width, names]: [usize; 3]) -> Table {
+        let mut state = 7_u64;
+        let mut draw = |end: usize| {
+            state = mixed(state);
+            ((u128::from(state) * end as u128) >> 64) as usize
+        };
+        let (mut table, mut list) = (vec![0.0; depth * width], Vec::new());
+        for _ in 0..names {
+            for row in 0..depth {
+                let at = row * width + draw(width);
+                let sign = if signed && draw(2) == 1 { -1.0 } else { 1.0 };
+                table[at] += 500.0 * f64::from(sign);
+                list.push(Cell {
+                    at: at as u32,
+                    sign,
+                });
+            }
+        }
+        // The sum of twelve uniform numbers has the variance 12 / 12.
+        let mut normal = || (0..12).map(|_| draw(1 << 20) as f64).sum::<f64>() / 1_048_576.0 - 6.0;
+        table.iter_mut().for_each(|value| *value += 9.0 * normal());
+        let facts = Extrapolated {
+            signed,
+            depth,
+            width,
+            table,
+            noise: 9.0,
+        };
+        Table {
+            background: Background::of(&facts).unwrap(),
+            list,
+            facts,
+        }
+    }
+
+    #[test]
+    fn what_noise_leaves_of_a_range_is_hardly_more_than_what_is_found() {
+        for (signed, shape) in [
+            (true, [3, 4096, 1000]),
+            (true, [4, 4096, 4000]),
+            (true, [3, 4096, 5000]),
+            (false, [5, 4096, 2000]),
+        ] {
+            let whole = table(signed, shape);
+            let others = whole.others(0).unwrap();
+            let all = others.all().unwrap();
+            let found = whole.range_of_row(0, Some((&others, &all))).unwrap();
+            let [noise, predicted] = whole.least_ranges();
+            // A range of 4,096 values is known to 2 %.
+            let part = predicted / found;
+            assert!(
+                (0.8..1.06).contains(&part),
+                "{shape:?}: {predicted} {found}"
+            );
+            assert!(noise < predicted);
+        }
+    }
 }
