@@ -273,7 +273,7 @@ def test_batches_have_no_horizon_where_that_has_less_noise(
 
 
 def test_a_large_table_without_a_horizon_is_not_planned() -> None:
-    """2^28 pushes of 8 x 2^22 cells are more draws than a delta of 1e-8 permits."""
-    request = replace(asked([1, 2, 2], 500), horizon=None)
+    """2^28 pushes of 8 x 2^22 cells are more draws than a delta of 1e-10 permits."""
+    request = replace(asked([1, 2, 2], 500), horizon=None, delta=1e-10)
     assert batches_of(Scores(request), 64, 500) == Batch()
     assert batches_of(Scores(request), 2**22, 2**22) is None
