@@ -66,6 +66,9 @@ RATES = {
     "windows of statistics": Rate(
         "tests/statistical/test_statistic_windows_coverage.py", 1.2e-5, 12, fresh=False
     ),
+    "windows of ranges and sums": Rate(
+        "tests/statistical/test_ranges_and_sums_of_windows.py", 3.2e-5, 32, fresh=False
+    ),
     "sums": Rate("tests/statistical/test_sums_coverage.py", 2.8e-5, 28, fresh=False),
     "ranges": Rate("tests/statistical/test_ranges_coverage.py", 1.7e-5, 17, fresh=False),
     "core draws": Rate("rust/core/src/noise/distribution.rs", 1.8e-5, 18, fresh=False),

@@ -245,6 +245,16 @@ def intervals() -> Iterable[Row]:
     yield at_most("answers on values that miss", VALUES_COVER, "distribution", 200, 0.05)
     yield at_least("answers on values of 0.3 of the width that miss", VALUES_WIDE, "distribution",
                    200, 0.3)
+    yield at_most("windows of ranges that miss", "test_intervals_of_windows_cover",
+                  "windows of ranges and sums", 200, 0.06)
+    yield at_most("windows of sums that miss", "test_intervals_of_windows_cover",
+                  "windows of ranges and sums", 200, 0.05)
+    yield at_least("windows of ranges of 0.3 of the width that miss",
+                   "test_intervals_of_windows_are_not_far_too_wide",
+                   "windows of ranges and sums", 200, 0.3)
+    yield at_least("windows of sums of 0.3 of the width that miss",
+                   "test_intervals_of_windows_are_not_far_too_wide",
+                   "windows of ranges and sums", 200, 0.2)
     yield at_most("levels of a hierarchy with a miss", LEVELS, "hierarchies", 50, 0.2)
     yield at_least("levels of 0.2 of the width with a miss", LEVELS, "hierarchies", 50, 0.6)
     yield at_most("windows with a false change", "test_intervals_hold_and_a_change_is_detected",

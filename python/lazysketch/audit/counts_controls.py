@@ -8,6 +8,7 @@ from lazysketch.audit import (
     distinct_checks,
     people_of_sums,
     people_of_values,
+    range_and_sum_window_checks,
     ranges_checks,
     statistic_window_checks,
     sums_checks,
@@ -17,6 +18,10 @@ from lazysketch.audit.control import Control, controls_of_model
 from lazysketch.audit.counts_system import CountsSystem
 from lazysketch.audit.distinct_model import DistinctBug, DistinctModel
 from lazysketch.audit.finding import Outcome
+from lazysketch.audit.range_and_sum_window_system import (
+    RangeAndSumWindowsBug,
+    RangeAndSumWindowsModel,
+)
 from lazysketch.audit.ranges_model import RangesBug, RangesModel
 from lazysketch.audit.statistic_window_system import StatisticWindowsBug, StatisticWindowsModel
 from lazysketch.audit.sums_model import SumsBug, SumsModel, SumsSystem
@@ -38,6 +43,7 @@ def counts_controls() -> Iterator[Control]:
     yield from _of_people_of_values()
     yield from _of_people_of_sums()
     yield from _of_their_windows()
+    yield from _of_windows_of_ranges_and_sums()
 
 
 def _of_distinct_items() -> Iterator[Control]:
@@ -167,3 +173,17 @@ def _of_their_windows() -> Iterator[Control]:
         (bugs.EVERYWHERE, "items within windows", items),
     )
     return controls_of_model(detected, StatisticWindowsModel)
+
+
+def _of_windows_of_ranges_and_sums() -> Iterator[Control]:
+    bugs, by_key = RangeAndSumWindowsBug, range_and_sum_window_checks
+    keys, sums = "moves between windows of ranges", "moves between windows of sums"
+    noise = "noise of windows of ranges and sums"
+    detected: tuple[tuple[RangeAndSumWindowsBug, str, range_and_sum_window_checks.Run], ...] = (
+        (bugs.TWO_WINDOWS, keys, by_key.moves_of_keys),
+        (bugs.RELEASES, keys, by_key.moves_of_keys),
+        (bugs.HALF, sums, by_key.moves_of_sums),
+        (bugs.SHARED_RANGES, noise, by_key.noise_of_keyed_windows),
+        (bugs.SHARED_SUMS, noise, by_key.noise_of_keyed_windows),
+    )
+    return controls_of_model(detected, RangeAndSumWindowsModel)

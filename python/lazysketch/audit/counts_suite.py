@@ -13,6 +13,7 @@ from lazysketch.audit import (
     distinct_checks,
     people_of_sums,
     people_of_values,
+    range_and_sum_window_checks,
     ranges_checks,
     statistic_window_checks,
     sums_checks,
@@ -20,6 +21,7 @@ from lazysketch.audit import (
 )
 from lazysketch.audit.check import Check, of_library
 from lazysketch.audit.counts_system import CountsLibrary
+from lazysketch.audit.range_and_sum_window_system import RangeAndSumWindowsModel
 from lazysketch.audit.statistic_window_system import StatisticWindowsModel
 from lazysketch.audit.sums_model import SumsLibrary
 from lazysketch.privacy.relations import Relation
@@ -34,7 +36,7 @@ def counts_checks() -> Iterator[Check]:
 
     Yields:
         Checks of the areas ``"distinct"``, ``"values"``, ``"ranges"`` and ``"sums"``, of people of
-        values, of ranges and of sums, and of windows of distinct items and of values.
+        values, of ranges and of sums, and of windows of all four.
     """
     yield from _of_distinct_items()
     yield from _of_values()
@@ -140,3 +142,11 @@ def _of_their_windows() -> Iterator[Check]:
     yield named("moves between windows of values", statistic_window_checks.moves_of_values)
     yield named("noise of windows of statistics", statistic_window_checks.noise_of_windows)
     yield named("items within windows", statistic_window_checks.items_within_windows)
+    keyed, by_key = RangeAndSumWindowsModel(), range_and_sum_window_checks
+    of_keys: tuple[tuple[str, range_and_sum_window_checks.Run], ...] = (
+        ("moves between windows of ranges", by_key.moves_of_keys),
+        ("moves between windows of sums", by_key.moves_of_sums),
+        ("noise of windows of ranges and sums", by_key.noise_of_keyed_windows),
+    )
+    for name, run in of_keys:
+        yield Check(name, "windows", size, of_library(partial(run, keyed)))

@@ -1,6 +1,6 @@
 """The checks of a run, and the tables that they are run on.
 
-A CI run has 121 findings and takes about a minute of one core. Each statistical check
+A CI run has 137 findings and takes about a minute of one core. Each statistical check
 has a false-alarm rate of at most 1e-7 (:mod:`lazysketch.audit.finding`), and a run of more than
 :data:`lazysketch.audit.finding.MOST` = 200 checks is refused, so that correct code raises a
 false alarm in at most one run of 50,000 (union bound).

@@ -37,11 +37,19 @@ from lazysketch.audit.sums_model import (
     exact_tables,
 )
 from lazysketch.privacy.relations import Relation
+from lazysketch.privacy.sums_privacy import SumsPrivacy
 from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.schedules import Punctual
 from lazysketch.sums.sums_spec import SumsSpec, sums_spec
 
-__all__ = ["Run", "distances_of_sums", "noise_of_sums", "sums_equal_model"]
+__all__ = [
+    "Run",
+    "delta_of_tables",
+    "distances_of_sums",
+    "noise_of_sums",
+    "squares_of_pairs",
+    "sums_equal_model",
+]
 
 Run: TypeAlias = Callable[[SumsSystem], Outcome]
 _STEPS: Final = 3
@@ -91,8 +99,8 @@ def distances_of_sums(system: SumsSystem, relation: Relation) -> Outcome:
         for spec, stated, (counts, values) in found:
             if stated != (spec.epsilon, spec.delta):
                 yield f"stated {stated[0]:.4g} and {stated[1]:.4g}: {_shown(spec)}"
-            delta = _delta(spec, counts, values)
-            more = _delta(spec, 1.01 * counts, 1.01 * values)
+            delta = delta_of_tables(spec, counts, values)
+            more = delta_of_tables(spec, 1.01 * counts, 1.01 * values)
             if not delta <= spec.delta * (1 + 1e-6) < more:
                 apart = f"{counts:.4f} and {values:.4f}"
                 yield f"delta {delta:.4g} for distances {apart}: {_shown(spec)}"
@@ -116,11 +124,17 @@ def _shown(spec: SumsSpec) -> str:
     return f"{bounds}, {counts.mechanism}, {counts.relation}, {guarantee}"
 
 
-def _delta(spec: SumsSpec, counts: float, values: float) -> float:
-    """Return the delta of two tables at the epsilon, for an event that is chosen from releases."""
-    depth = spec.counts.depth
+def delta_of_tables(stated: SumsSpec | SumsPrivacy, counts: float, values: float) -> float:
+    """Return the delta of two tables at the epsilon, for an event that is chosen from releases.
+
+    Args:
+        stated: epsilon, and the depth of the tables.
+        counts: the distance of the table of events, in deviations.
+        values: that of the table of values.
+    """
+    depth = stated.counts.depth
     bounds = adaptive_bounds([(counts, depth), (values, depth)])
-    return min([1.0, *(factor * gaussian_delta(spec.epsilon, mu) for mu, factor in bounds)])
+    return min([1.0, *(factor * gaussian_delta(stated.epsilon, mu) for mu, factor in bounds)])
 
 
 def _largest(system: SumsSystem, spec: SumsSpec) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -143,7 +157,7 @@ def _largest(system: SumsSystem, spec: SumsSpec) -> tuple[tuple[float, float], t
             changed = _transcript(system, spec, stream)
             for at in (0, 1):
                 moved[at].append(moved_nodes(case, matrices, changed[at] - base[at]))
-        squares = [_squares(np.array(nodes), spec) for nodes in moved]
+        squares = [squares_of_pairs(np.array(nodes), spec.counts.relation) for nodes in moved]
         parts = [square / sigma**2 for square, sigma in zip(squares, live.sigmas, strict=True)]
         worst = int(np.argmax(parts[0] + parts[1]))
         pair = math.sqrt(parts[0].flat[worst]), math.sqrt(parts[1].flat[worst])
@@ -151,11 +165,16 @@ def _largest(system: SumsSystem, spec: SumsSpec) -> tuple[tuple[float, float], t
     return live.stated, best
 
 
-def _squares(moved: Integers, spec: SumsSpec) -> NDArray[np.float64]:
-    """Return the squared distances of all pairs of neighbours."""
+def squares_of_pairs(moved: Integers, relation: Relation) -> NDArray[np.float64]:
+    """Return the squared distances of all pairs of neighbours.
+
+    Args:
+        moved: what each event changes, a row per event.
+        relation: the neighbouring relation.
+    """
     gram = (moved @ moved.T).astype(np.float64)
     own = np.diag(gram)
-    if spec.counts.relation == "zero-out":
+    if relation == "zero-out":
         return np.array(own)
     return np.concatenate([own, (own[:, None] + own[None, :] - 2 * gram).ravel()])
 

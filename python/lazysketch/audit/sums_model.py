@@ -27,7 +27,16 @@ from lazysketch.sums.sums import Sums
 from lazysketch.sums.sums_spec import SumsSpec
 from lazysketch.testing import seeded_key
 
-__all__ = ["Event", "SumsBug", "SumsLibrary", "SumsModel", "SumsSystem", "Tables", "exact_tables"]
+__all__ = [
+    "Event",
+    "SumsBug",
+    "SumsLibrary",
+    "SumsModel",
+    "SumsSystem",
+    "Tables",
+    "exact_tables",
+    "scaled",
+]
 
 # An item and its value; None for an empty step.
 Event: TypeAlias = tuple[int, float] | None
@@ -178,9 +187,9 @@ class _ModelSums:
             counts = counts.with_privacy(spec.epsilon, spec.delta)
             values = values.with_privacy(spec.epsilon, spec.delta)
         elif bug is SumsBug.NO_SUBSTITUTE:
-            counts, values = _scaled(counts, 0.5), _scaled(values, 0.5)
+            counts, values = scaled(counts, 0.5), scaled(values, 0.5)
         elif bug is SumsBug.HALF:
-            values = _scaled(values, 0.5)
+            values = scaled(values, 0.5)
         self._empty = _LibrarySums(replace(spec, counts=counts, values=values), seeded_key(seed))
         self.mechanism, self.sigmas = self._empty.mechanism, self._empty.sigmas
         self.stated = self._empty.stated
@@ -206,8 +215,13 @@ class _ModelSums:
         return Tables(noise.counts + counts, of_values + values)
 
 
-def _scaled(spec: TableSpec, factor: float) -> TableSpec:
-    """Return a table with wrong noise, which TableSpec itself would not compute."""
+def scaled(spec: TableSpec, factor: float) -> TableSpec:
+    """Return a table with wrong noise, which TableSpec itself would not compute.
+
+    Args:
+        spec: a table.
+        factor: of the deviation of its draws.
+    """
     found = replace(spec)
     object.__setattr__(found, "noise", replace(spec.noise, sigma=factor * spec.noise.sigma))
     return found

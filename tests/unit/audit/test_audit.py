@@ -32,6 +32,7 @@ from lazysketch.audit.level_window_model import LevelWindowBug
 from lazysketch.audit.people_of_sums import PeopleOfSumsBug
 from lazysketch.audit.people_of_values import PeopleOfValuesBug
 from lazysketch.audit.people_system import PeopleBug
+from lazysketch.audit.range_and_sum_window_system import RangeAndSumWindowsBug
 from lazysketch.audit.ranges_model import RangesBug
 from lazysketch.audit.service_suite import service_checks
 from lazysketch.audit.service_system import ServiceBug
@@ -71,7 +72,7 @@ def test_every_bug_has_a_control() -> None:
     planted: list[type[Enum]] = [
         Bug, DiscoveryBug, WindowBug, LevelBug, LevelWindowBug, StatementBug, PeopleBug,
         DistinctBug, ValuesBug, RangesBug, SumsBug, ServiceBug, PeopleOfValuesBug,
-        PeopleOfSumsBug,
+        PeopleOfSumsBug, RangeAndSumWindowsBug,
     ]  # fmt: skip
     for bugs in planted:
         assert {bug.value for bug in bugs} <= {control.bug for control in CONTROLS}
