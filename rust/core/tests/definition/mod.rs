@@ -14,14 +14,21 @@ use lazysketch_core::parameters::Relation;
 use lazysketch_core::release::{Release, codec};
 use std::collections::BTreeMap;
 
-/// Where an encoded release of one part has its shape and its noise specification.
+/// Where an encoded release of one part has its shape and, in the first versions, its noise
+/// specification.
 const SHAPE: std::ops::Range<usize> = 10..28;
 const NOISE: std::ops::Range<usize> = 58..162;
 
 /// The encoding of all parameters: the same bytes as in a release.
 pub(crate) fn parameters(release: &Release) -> Vec<u8> {
     let bytes = codec::encode(release).unwrap();
-    [&bytes[SHAPE], &bytes[NOISE]].concat()
+    // Whether the sketch was finished, two final pushes, and the step after which counts begin.
+    let more = match u16::from_le_bytes([bytes[8], bytes[9]]) {
+        1 | 2 => 0,
+        3 | 4 => 1 + 8 + 8,
+        _ => 1 + 8 + 8 + 8,
+    };
+    [&bytes[SHAPE], &bytes[NOISE.start + more..NOISE.end + more]].concat()
 }
 
 /// The parameters of discovery follow those of the sketch, each in a fixed number of bytes.
