@@ -53,6 +53,18 @@ BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
         caught_by=f"{_CORE}::steps_of_values::other_edges_are_refused",
     ),
     PlantedBug(
+        name="keys-of-a-worker-in-cells-of-items",
+        subject="sensitivity",
+        claim="A worker counts keys of ranges where a sketch would count items.",
+        caught_by=f"{_CORE}::workers_end_in_the_state_of_one_machine",
+    ),
+    PlantedBug(
+        name="cells-of-no-key-are-accepted",
+        subject="sensitivity",
+        claim="Sealed counts that no keys of ranges could have are added to the table.",
+        caught_by=f"{_CORE}::steps_of_ranges::impossible_counts_of_ranges_are_refused",
+    ),
+    PlantedBug(
         name="copies-of-a-name-count-once",
         subject="discovery",
         claim="A name that workers have counted is one event, however often it occurred.",

@@ -74,7 +74,8 @@ class PartialCounts(LiveState, _native.PartialCounts):
         Guarantee: the whole batch is checked before the first event is counted.
 
         Args:
-            items: Arrow data, a NumPy array or an iterable of items, or of numbers for values.
+            items: Arrow data, a NumPy array or an iterable of items; of numbers for values, of
+                integers for ranges.
             weights: one integer per item, or None for weight 1; None for distinct items.
             column: the name of the column, for a table with several columns.
 
@@ -133,6 +134,12 @@ class PartialCounts(LiveState, _native.PartialCounts):
     def _has_values(self) -> bool:
         """Whether numbers are counted, for a distribution."""
         return self._shape[0] == "values"
+
+    @property
+    def _key_bits(self) -> int | None:
+        """Bits of a key, for ranges; None for others."""
+        kind, depth, _, _ = self._shape
+        return depth if kind == "ranges" else None
 
     def __repr__(self) -> str:
         kind, depth, width, is_named = self._shape

@@ -7,11 +7,13 @@ hands it to Python as Arrow, which costs many times more than counting.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lazysketch.arguments import check_texts
 from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sources import checked_request
+from lazysketch.sources.formats.keys import key_bits, with_keys
 from lazysketch.spark.files_source import SCHEMA
 from lazysketch.workers.item_types import fitting_request
 
@@ -41,7 +43,8 @@ def count_column(
 
     Args:
         frame: Any DataFrame; it is run when its counts are added.
-        column: Text, binary or integers; numbers for an object that counts values.
+        column: Text, binary or integers; numbers for an object that counts values; keys, also as
+            text, or addresses for ranges.
         spec: ``partial_spec()`` of the object that counts.
         input: What stands for the input, such as the offsets or the versions that were read; a
             repetition with another one is refused.
@@ -77,6 +80,9 @@ def count_column(
     check_texts(column=column, input=input)
     request = checked_request(field=column, weight=weight, max_weight=max_weight)
     request = fitting_request(PartialCounts(spec), request)
+    bits = key_bits(request.item_type)
+    if bits is not None:  # columns of any items, which become keys
+        request = replace(request, item_type=None)
     wanted = frame.select(column) if weight is None else frame.select(column, weight)
     # A frame without rows may have no task, and a step must not depend on that: a row of nulls,
     # which is not counted, has a task of its own.
@@ -98,6 +104,8 @@ def count_column(
             check_types(types, request, name="frame")
             weights = None if weight is None else batch.column(1)
             rows = batch_of_columns(batch.column(0), weights, request)
+            if bits is not None:
+                rows = with_keys(rows, bits)
             worker._update_fitting(rows.items, rows.weights)
         keep_imported_objects()
         context = TaskContext.get()

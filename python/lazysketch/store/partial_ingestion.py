@@ -10,6 +10,7 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.releases.any_release import AnyRelease, any_release
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         StoredHitters,
         StoredSketch,
     )
+    from lazysketch.store.stored_ranges import StoredRanges
     from lazysketch.store.stored_sliding import StoredSliding
     from lazysketch.store.stored_windows import StoredWindows
 
@@ -76,6 +78,16 @@ class PartialIngestion(Ingestion):
         into: StoredDistribution,
         positions: str = "",
     ) -> DistributionRelease: ...
+    @overload
+    def add_partials(
+        self,
+        source: str,
+        sequence: int,
+        sealed: Iterable[bytes],
+        *,
+        into: StoredRanges,
+        positions: str = "",
+    ) -> RangesRelease: ...
     def add_partials(
         self,
         source: str,
@@ -106,9 +118,9 @@ class PartialIngestion(Ingestion):
             sequence: 1, 2, ... within the source; gaps are allowed.
             sealed: results of ``PartialCounts.seal``, in any order; none for a step without events.
                 They are opened one after the other.
-            into: a sketch, counters, distinct items, a distribution, heavy hitters or a hierarchy,
-                of this store, with the batch schedule; or windows by the clock. Of hierarchies
-                those that split items natively.
+            into: a sketch, counters, distinct items, a distribution, ranges, heavy hitters or a
+                hierarchy, of this store, with the batch schedule; or windows by the clock. Of
+                hierarchies those that split items natively.
             positions: what :meth:`note` returns from then on, up to 10,000 characters: where the
                 source reads on.
 

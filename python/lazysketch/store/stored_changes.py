@@ -159,8 +159,9 @@ class Changes:
     def _partial_table(self) -> _native.PrivateSketch:
         """Return the table to which partial counts are added."""
         raise ArgumentValueError(
-            "into: expected a sketch, counters, distinct items, a distribution, heavy hitters, a "
-            f"hierarchy, or windows by the clock, for partial counts, got {type(self).__name__}"
+            "into: expected a sketch, counters, distinct items, a distribution, ranges, heavy "
+            "hitters, a hierarchy, or windows by the clock, for partial counts, got "
+            f"{type(self).__name__}"
         )
 
     def partial_spec(

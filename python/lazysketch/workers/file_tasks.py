@@ -140,7 +140,7 @@ def plan_tasks(
     Args:
         files: Those of :func:`listed_files`; none for a step without events.
         request: What to read of each row, by :func:`~lazysketch.sources.checked_request`; of an
-            object that counts values, items are numbers.
+            object that counts values, items are numbers; of ranges, keys.
         spec: ``partial_spec()`` of the object that counts.
         format: As for :func:`~lazysketch.sources.open_source`.
         part_bytes: About how much of a file is read in one piece. By default 16 MiB where names

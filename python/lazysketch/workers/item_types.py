@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lazysketch.sources.formats.keys import key_type
 from lazysketch.sources.formats.numbers import NUMBERS
 
 if TYPE_CHECKING:
@@ -15,13 +16,15 @@ __all__ = ["fitting_request"]
 
 
 def fitting_request(counts: PartialCounts, request: Selection) -> Selection:
-    """Return a request for items that partial counts take: numbers for values.
+    """Return a request for items that partial counts take: numbers for values, keys for ranges.
 
     Args:
         counts: Of a worker.
         request: What to read of each row, by :func:`~lazysketch.sources.checked_request`; a type of
             items that it names is kept.
     """
-    if request.item_type is not None or not counts._has_values:
+    if request.item_type is not None:
         return request
-    return replace(request, item_type=NUMBERS)
+    if counts._key_bits is not None:
+        return replace(request, item_type=key_type(counts._key_bits))
+    return replace(request, item_type=NUMBERS) if counts._has_values else request

@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from tests.unit.store.lives import NOISE, distinct, hitters, table, values
+from tests.unit.store.lives import NOISE, distinct, hitters, ranges, table, values
 
 import lazysketch as ls
 from lazysketch.store import Store
@@ -49,11 +49,19 @@ OPENED: dict[str, Callable[[Store], Any]] = {
     "counters": lambda store: store.counters("a", table("counters", BATCHES, max_weight=5)),
     "distinct": lambda store: store.distinct("a", distinct(BATCHES)),
     "values": lambda store: store.distribution("a", values(BATCHES)),
+    "ranges": lambda store: store.ranges("a", ranges(BATCHES)),
     "listed": listed,
     "names": named,
     "names of weights": partial(named, max_weight=5, weighted=True),
     "names of weighted events": partial(named, max_weight=5),
 }
+
+CHOICES: dict[str, list[Any]] = {
+    "counters": [*range(8)],
+    "values": [-3, 0.5, 1, 7.25, float("inf")],
+    "ranges": [0, 5, 31, 32, 63],
+}
+"""Items of the objects that do not take any."""
 
 
 def sealed(spec: bytes, *parts: object, weights: Sequence[object] | None = None) -> bytes:

@@ -289,6 +289,27 @@ def test_tasks_of_a_hierarchy_leave_out_rows_that_do_not_fit(lives: Lives, tmp_p
         assert live.step == 1
 
 
+def test_addresses_are_read_as_keys_of_ranges(lives: Lives, tmp_path: Path) -> None:
+    """Of text and of columns; a row without a key is malformed, the step that of one machine."""
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    (folder / "a.csv").write_text("ip\n10.0.0.1\n10.0.0.2\nno\n7\n4294967296\n2001:db8::1\n")
+    integers = pa.table({"ip": pa.array([9, None, -1, 1 << 32], pa.int64())})
+    pq.write_table(integers, folder / "b.parquet")
+    spec = ls.Ranges(width=64, schedule=ls.Batch(horizon=9), epsilon=1.0, delta=1e-6).spec
+    with lives.open() as store:
+        store.ranges("ip", spec)
+    others = lives.copied_to(tmp_path / "copy")
+    with lives.open() as local_store, others.open() as store:
+        local, live = local_store.ranges("ip", spec), store.ranges("ip", spec)
+        local.update_batch([(10 << 24) + 1, (10 << 24) + 2, 7, 9])
+        request = checked_request(field="ip")
+        tasks = plan_tasks(listed_files(str(folder)), request, live.partial_spec())
+        release = add_results(store, "days", 1, map(count_task, tasks), into=live)
+        assert release.to_bytes() == local.release().to_bytes()
+        assert type(release) is ls.RangesRelease
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl", "txt", "parquet"])
 def test_numbers_are_read_for_a_distribution(form: str, lives: Lives, tmp_path: Path) -> None:
     """Of text too; a row without a number is malformed, and the step is that of one machine."""

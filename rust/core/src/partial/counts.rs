@@ -7,6 +7,7 @@
 //! a sum over them.
 
 use crate::key::{SketchId, entropy};
+use crate::parameters::TableKind;
 use crate::partial::exact_counts::{Counts, check_events, closed, named, of_sealed, refused};
 use crate::partial::named::MOST_NAMES;
 use crate::partial::names::NameCounts;
@@ -108,7 +109,7 @@ impl PartialCounts {
             }
             Counts::Table(table, hashes) => {
                 let batch = CheckedBatch {
-                    kind: spec.shape.kind,
+                    kind: kind_of_cells(spec.shape.kind),
                     fingerprinter: &self.fingerprinter,
                     hashes,
                     items,
@@ -272,6 +273,16 @@ impl PartialCounts {
         from.finish().map_err(of_sealed)?;
         open.events = events;
         Ok(partial)
+    }
+}
+
+/// The kind whose cells the events of a table have.
+fn kind_of_cells(kind: TableKind) -> TableKind {
+    match kind {
+        TableKind::Ranges if planted!("keys-of-a-worker-in-cells-of-items") => {
+            TableKind::CountSketch
+        }
+        kind => kind,
     }
 }
 

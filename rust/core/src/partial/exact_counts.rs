@@ -1,6 +1,6 @@
 //! What partial counts count: cells of a table, bits of distinct items, or names.
 
-use crate::parameters::TableKind;
+use crate::parameters::{Shape, TableKind};
 use crate::partial::names::NameCounts;
 use crate::partial::saved_names::{CountBytes, LEAST_BYTES};
 use crate::partial::spec::PartialSpec;
@@ -8,7 +8,9 @@ use crate::saved_state::{StateReader, StateWriter};
 use crate::table::Table;
 use crate::table::hash::RowHashes;
 use crate::table::items::{Items, check_weights};
+use crate::table::range_rows::depth_of_cell;
 use crate::table::seen_bits::SeenBits;
+use crate::table::sums::CellSum;
 use crate::{Error, Result};
 
 /// Exact counts, as secret as the events.
@@ -98,7 +100,7 @@ impl Counts {
                 if table.is_wide() != is_wide {
                     return refused("counters of the size of the description", "others");
                 }
-                check_rows(table, spec.shape.kind, bound)
+                check_cells(table, &spec.shape, bound)
             }
             Self::Bits(bits) => {
                 bits.restore_of_any_number(from).map_err(of_sealed)?;
@@ -131,39 +133,66 @@ pub(super) fn check_events(
         return Err(Error::parameter("weights", expected, "some"));
     }
     match kind.takes_indices() {
-        true => check_indices(items, spec.shape.width),
+        true => check_indices(items, spec.shape.largest_index()),
         false => Ok(()),
     }
 }
 
-fn check_indices(items: Items<'_>, width: u32) -> Result<()> {
-    let is_within = |indices: &[u64]| indices.iter().all(|&at| at < u64::from(width));
+fn check_indices(items: Items<'_>, largest: u64) -> Result<()> {
+    let is_within = |indices: &[u64]| indices.iter().all(|&at| at <= largest);
     match items {
         Items::Ready(indices) if is_within(indices) => Ok(()),
         _ => {
-            let expected = format!("integers from 0 to {}", width - 1);
+            let expected = format!("integers from 0 to {largest}");
             Err(Error::parameter("items", expected, "others"))
         }
     }
 }
 
-/// Checks what every table of events satisfies: an event adds its weight to one cell of each row.
-fn check_rows(table: &Table, kind: TableKind, bound: u128) -> Result<()> {
-    let sums = table.row_sums();
-    let is_signed = kind.is_signed();
-    if sums.has_negative && !is_signed {
+/// Checks what every table of events satisfies: an event adds its weight to one cell of each row, or
+/// of ranges to one of each depth.
+fn check_cells(table: &Table, shape: &Shape, bound: u128) -> Result<()> {
+    let sums = match shape.kind {
+        TableKind::Ranges => sums_of_depths(table, shape)?,
+        _ => table.sums_of(shape.depth as usize, |row, _| row),
+    };
+    let is_signed = shape.kind.is_signed();
+    if sums.iter().any(|sum| sum.has_negative) && !is_signed {
         return refused("counts of at least 0", "a negative one");
     }
-    if sums.absolute.iter().any(|&sum| sum > bound) {
+    if sums.iter().any(|sum| sum.absolute > bound) {
         return refused("counts that the events allow", "larger ones");
     }
     // A sign changes a sum by twice the weight.
     let modulus = if is_signed { 2 } else { u128::MAX };
-    let first = sums.absolute.first().map(|sum| sum % modulus);
-    if sums.absolute.iter().any(|sum| Some(sum % modulus) != first) {
+    let first = sums.first().map(|sum| sum.absolute % modulus);
+    if (sums.iter()).any(|sum| Some(sum.absolute % modulus) != first) {
         return refused("rows that count the same events", "others");
     }
     Ok(())
+}
+
+/// What the counts of each depth of ranges add up to. The halves have the weight of all events, and
+/// no other depth has more.
+fn sums_of_depths(table: &Table, shape: &Shape) -> Result<Vec<CellSum>> {
+    let depth = shape.depth as usize;
+    let mut sums = table.sums_of(depth + 1, |row, column| {
+        depth_of_cell(row, column, shape).unwrap_or(depth)
+    });
+    let (rest, halves) = (sums.pop(), sums.first().copied().unwrap_or_default());
+    if planted!("cells-of-no-key-are-accepted") {
+        return Ok(sums);
+    }
+    if rest.is_some_and(|rest| rest.absolute > 0) {
+        return refused("counts in the cells of nodes", "others");
+    }
+    if halves.has_negative {
+        return refused("halves of at least 0", "a negative one");
+    }
+    if sums.iter().any(|sum| sum.absolute > halves.absolute) {
+        return refused("depths that count the same events", "others");
+    }
+    Ok(sums)
 }
 
 /// Checks what all names of some events satisfy.

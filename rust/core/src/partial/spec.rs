@@ -42,10 +42,6 @@ impl PartialSpec {
     /// Checks every field. One step has at most 2^32 events; counts stay within 64 bits then.
     pub fn validate(&self) -> Result<()> {
         self.shape.validate()?;
-        if self.shape.kind == TableKind::Ranges {
-            let expected = "a table of another kind, for partial counts";
-            return Err(Error::parameter("kind", expected, self.shape.kind.name()));
-        }
         check_integer("max_weight", self.max_weight, LARGEST_WEIGHT >> 2)?;
         check_integer("most_events", self.most_events, EVENTS_PER_STEP)?;
         self.named.as_ref().map_or(Ok(()), Named::validate)

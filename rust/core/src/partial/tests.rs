@@ -11,6 +11,8 @@ mod steps_of_levels;
 #[cfg(test)]
 mod steps_of_names;
 #[cfg(test)]
+mod steps_of_ranges;
+#[cfg(test)]
 mod steps_of_values;
 
 use super::*;
@@ -29,11 +31,12 @@ const VALUES: TableKind = TableKind::Values {
     rows: ValueRows::Tree,
     edges: [5; 16],
 };
-const KINDS: [TableKind; 4] = [
+const KINDS: [TableKind; 5] = [
     TableKind::CountMin,
     TableKind::CountSketch,
     TableKind::Counters,
     VALUES,
+    TableKind::Ranges,
 ];
 /// Most events whose counts fit into 4 bytes at the largest weight of these tests.
 const NARROW: u64 = ((1 << 30) - 1) / 3;
@@ -61,9 +64,14 @@ fn noise(schedule: Schedule) -> NoiseSpec {
 fn shape(kind: TableKind) -> Shape {
     Shape {
         kind,
-        depth: if kind.has_indices() { 1 } else { 2 },
+        depth: match kind {
+            TableKind::Ranges => 3, // the depths of halves and of nodes, and one of hashed nodes
+            _ if kind.has_indices() => 1,
+            _ => 2,
+        },
         width: match kind {
             TableKind::Values { .. } => 8,
+            TableKind::Ranges => 2,
             _ => 5,
         },
         hash_seed: 1,
@@ -115,7 +123,7 @@ proptest! {
     /// states are equal, byte by byte.
     #[test]
     fn workers_end_in_the_state_of_one_machine(
-        kind in 0..4_usize,
+        kind in 0..5_usize,
         steps in prop::collection::vec(
             prop::collection::vec((0..5_u64, 0..4_u64, 0..4_usize), 0..30), 1..4),
         merged in any::<[bool; 4]>(),

@@ -48,10 +48,6 @@ impl PrivateSketch {
             let expected = "Batch, for partial counts";
             return Err(Error::parameter("schedule", expected, "another"));
         }
-        if self.shape.kind == TableKind::Ranges {
-            let expected = "a table of another kind, for partial counts";
-            return Err(Error::parameter("kind", expected, self.shape.kind.name()));
-        }
         if self.is_signed {
             let expected = "none, for partial counts";
             return Err(Error::parameter("signed_weights", expected, "some"));

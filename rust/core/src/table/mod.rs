@@ -41,7 +41,7 @@ macro_rules! with_cells {
     };
 }
 
-mod sums;
+pub(crate) mod sums;
 
 /// A depth x width table of exact counts. It never leaves the core of a private sketch.
 pub(crate) struct Table {

@@ -15,6 +15,7 @@
 use super::hash::RowHashes;
 use super::hash_batch::{self, PlacesOfNodes};
 use super::kernels::Locate;
+use crate::parameters::Shape;
 
 /// The row functions of a table of ranges, whose rows are the bits of a key.
 pub(crate) struct RangeRows<'a>(pub(crate) &'a RowHashes);
@@ -43,6 +44,17 @@ pub(crate) fn replaced2(depth: u32, width: u32) -> u64 {
 /// the square of what changes, and it suffices that each such row could have 6.
 pub(crate) fn lattices(sensitivity2: u64) -> f64 {
     (sensitivity2 / 6).max(1) as f64
+}
+
+/// The depth whose nodes count in a cell; none if it is the cell of no node.
+pub(crate) fn depth_of_cell(row: usize, column: usize, shape: &Shape) -> Option<usize> {
+    let (depth, width) = (shape.depth as usize, u64::from(shape.width));
+    if !is_packed(row, width) {
+        return Some(row);
+    }
+    let place = row as u64 * width + column as u64;
+    let packed = place.max(1).ilog2() as usize;
+    (packed < depth && is_packed(packed, width)).then_some(packed)
 }
 
 impl RangeRows<'_> {
@@ -127,6 +139,7 @@ fn opposite() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::TableKind;
 
     const BITS: usize = 6;
 
@@ -161,6 +174,37 @@ mod tests {
                     rows.places(row, BITS, &[key], &mut place);
                     assert_eq!(place[0] as usize, 2 * cell + usize::from(sign != 0));
                 }
+            }
+        }
+    }
+
+    /// Every cell belongs to the depth that counts in it, and to no key where there is none.
+    #[test]
+    fn cells_have_the_depth_of_their_nodes() {
+        for width in [2, 3, 4, 5, 8] {
+            let shape = Shape {
+                kind: TableKind::Ranges,
+                depth: BITS as u32,
+                width,
+                hash_seed: 7,
+            };
+            let hashes = RowHashes::new(7, BITS as u32, width);
+            let cells = BITS * width as usize;
+            let mut found = vec![None; cells];
+            for key in 0..1_u64 << BITS {
+                for depth in 0..BITS {
+                    let (cell, _) = RangeRows(&hashes).cell(depth, BITS, key);
+                    assert!(found[cell].is_none_or(|other| other == depth), "{cell}");
+                    found[cell] = Some(depth);
+                }
+            }
+            for (cell, &depth) in found.iter().enumerate() {
+                let (row, column) = (cell % BITS, cell / BITS);
+                let expected = depth_of_cell(row, column, &shape);
+                // A hashed depth may miss a column; a packed one has all its cells.
+                let is_hashed = !is_packed(row, width.into());
+                let fits = depth == expected || (is_hashed && depth.is_none());
+                assert!(fits, "{width} {row} {column} {depth:?} {expected:?}");
             }
         }
     }

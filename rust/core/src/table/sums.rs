@@ -8,9 +8,10 @@ use zeroize::Zeroizing;
 /// Cells whose counts are passed on together.
 const CELLS_PER_PART: usize = 1 << 12;
 
-/// What the counts of each row add up to.
-pub(crate) struct RowSums {
-    pub(crate) absolute: Vec<u128>,
+/// What the counts of some cells add up to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CellSum {
+    pub(crate) absolute: u128,
     pub(crate) has_negative: bool,
 }
 
@@ -50,17 +51,21 @@ impl Table {
         Ok(())
     }
 
-    /// The sum of the absolute published counts of each row.
-    pub(crate) fn row_sums(&self) -> RowSums {
-        let mut sums = RowSums {
-            absolute: vec![0; self.depth],
-            has_negative: false,
-        };
+    /// The sums of the absolute published counts of groups of cells; `group_of` has the group of a
+    /// row and a column.
+    pub(crate) fn sums_of(
+        &self,
+        groups: usize,
+        group_of: impl Fn(usize, usize) -> usize,
+    ) -> Vec<CellSum> {
+        let mut sums = vec![CellSum::default(); groups];
         with_cells!(&self.cells, cells => {
-            for column in cells[..self.cells()].chunks_exact(self.depth) {
-                for (sum, count) in sums.absolute.iter_mut().zip(column) {
-                    *sum += u128::from(count.wide().unsigned_abs());
-                    sums.has_negative |= count.wide() < 0;
+            let columns = cells[..self.cells()].chunks_exact(self.depth).enumerate();
+            for (column, counts) in columns {
+                for (row, count) in counts.iter().enumerate() {
+                    let sum = &mut sums[group_of(row, column)];
+                    sum.absolute += u128::from(count.wide().unsigned_abs());
+                    sum.has_negative |= count.wide() < 0;
                 }
             }
         });
@@ -126,10 +131,15 @@ mod tests {
     #[test]
     fn rows_add_up() {
         let mut table = Table::from_rows(2, 3, &[1, -2, 3, 0, 1 << 62, 1 << 62]).unwrap();
-        let sums = table.row_sums();
-        assert_eq!(sums.absolute, [6, 1 << 63]);
-        assert!(sums.has_negative);
+        let sum = |absolute, has_negative| CellSum {
+            absolute,
+            has_negative,
+        };
+        let rows = |table: &Table| table.sums_of(2, |row, _| row);
+        assert_eq!(rows(&table), [sum(6, true), sum(1 << 63, false)]);
+        let ends = table.sums_of(2, |_, column| usize::from(column == 1));
+        assert_eq!(ends, [sum(4 + (1 << 62), false), sum(2 + (1 << 62), true)]);
         table.clear();
-        assert!(!table.row_sums().has_negative);
+        assert_eq!(rows(&table), [sum(0, false); 2]);
     }
 }
