@@ -128,30 +128,36 @@ def test_a_bound_per_person_is_refused(frame: Any) -> None:
 
 
 def test_statistics_are_those_of_one_machine(session: Any, lives: Lives, tmp_path: Path) -> None:
-    """Distinct items and values of columns, bit for bit; nulls and NaN are not counted."""
+    """Distinct items, values and keys of columns, bit for bit; nulls and NaN are not counted."""
     frame = session.range(0, 10_000, 1, 3).selectExpr(
         "case when id % 10 = 9 then null else concat('user ', id % 700) end as user",
         "case when id % 10 = 9 then double('NaN') else id / 100 end as ms",
+        "case when id % 10 = 9 then '::1' else concat('10.0.0.', id % 10) end as ip",
+        "case when id % 10 = 9 then -1 else id end as key",
     )
     schedule = ls.Batch(horizon=1)
     visitors = ls.DistinctCount(schedule=schedule, **NOISE).spec
     times = ls.Distribution(bins=ls.Bins.linear(0, 100), schedule=schedule, **NOISE).spec
+    keys = ls.Ranges(width=64, schedule=schedule, **NOISE).spec
+    opened = {
+        "user": lambda store: store.distinct("user", visitors),
+        "ms": lambda store: store.distribution("ms", times),
+        "ip": lambda store: store.ranges("ip", keys),
+        "key": lambda store: store.ranges("key", keys),
+    }
     with lives.open() as store:
-        store.distinct("user", visitors)
-        store.distribution("ms", times)
+        for made in opened.values():
+            made(store)
     others = lives.copied_to(tmp_path / "copy")
     counted = [number for number in range(10_000) if number % 10 != 9]
     with lives.open() as local_store, others.open() as store:
         for column, values in (
             ("user", [f"user {number % 700}" for number in counted]),
             ("ms", [number / 100 for number in counted]),
+            ("ip", [(10 << 24) + number % 10 for number in counted]),
+            ("key", counted),
         ):
-            local, live = (
-                one.distinct(column, visitors)
-                if column == "user"
-                else one.distribution(column, times)
-                for one in (local_store, store)
-            )
+            local, live = (opened[column](one) for one in (local_store, store))
             local.update_batch(values)
             sealed = lazy.count_column(frame, column, spec=live.partial_spec(), input="1")
             release = lazy.add_frame(store, column, 1, sealed, into=live)
@@ -165,6 +171,8 @@ def test_a_release_of_a_statistic_is_near_the_truth(frame: Any) -> None:
     bins = ls.Bins.linear(0, 10_000)
     values = lazy.release_values(frame, "id", bins=bins, **NOISE)
     assert abs(values.quantile(0.9).estimate - 9_000) < 200
+    ranges = lazy.release_ranges(frame, "id", bits=16, width=256, **NOISE)
+    assert abs(ranges.count_between(1_000, 5_000).estimate - 4_000) < 500
     for name, given in (("horizon", 5), ("schedule", ls.Punctual())):
         with pytest.raises(ArgumentTypeError, match=f"{name}: expected none for one release"):
             lazy.release_values(frame, "id", bins=bins, **{name: given}, **NOISE)

@@ -16,7 +16,9 @@ noise and no event is in a task, a shuffle file, a checkpoint or a log.
 files_source      the data source ``lazysketch``: tasks over files, in batches and as a stream
 sink              the function of ``foreachBatch``; batches by hand
 columns           a column of a DataFrame that exists already
-one_release       its heaviest items, a table, distinct items or quantiles, in one call
+one_release       its heaviest items, or a table, in one call
+one_statistic     its distinct items, quantiles, or ranges of keys, in one call
+publication       the store of such a call, and its charge to a ledger
 topics_source     ranges of offsets of Kafka as its input
 topic_options     the options that name them
 source_options    the options of the data source
@@ -30,12 +32,8 @@ from __future__ import annotations
 
 from lazysketch.spark.columns import count_column
 from lazysketch.spark.files_source import FilesSource, register
-from lazysketch.spark.one_release import (
-    release_column,
-    release_distinct,
-    release_values,
-    top_items,
-)
+from lazysketch.spark.one_release import release_column, top_items
+from lazysketch.spark.one_statistic import release_distinct, release_ranges, release_values
 from lazysketch.spark.sink import StoreSink, add_frame
 
 __all__ = [
@@ -46,6 +44,7 @@ __all__ = [
     "register",
     "release_column",
     "release_distinct",
+    "release_ranges",
     "release_values",
     "top_items",
 ]
