@@ -22,7 +22,7 @@ __all__ = ["damages"]
 _MOST_CELLS = 1 << 24  # of a description whose size was damaged: more would only cost memory
 
 
-_KINDS = ("table", "names", "levels")
+_KINDS = ("table", "names", "levels", "ranges")
 
 
 @cache
@@ -37,6 +37,9 @@ def _live(kind: str) -> tuple[ls.Store, Any]:
             kind="count-sketch", depth=2, width=4, schedule=steps, epsilon=1.0, delta=1e-6
         )
         return store, store.sketch("a", spec)
+    if kind == "ranges":
+        ranges = ls.Ranges(bits=6, width=5, schedule=steps, epsilon=1.0, delta=1e-6)
+        return store, store.ranges("a", ranges.spec)
     found: dict[str, Any] = {
         "share": 0.2, "schedule": steps, "discovery_epoch": 3, "depth": 2, "width": 16,
         "epsilon": 8.0, "delta": 1e-3,
@@ -54,14 +57,16 @@ def _spec(kind: str) -> bytes:
 
 def _sealed(kind: str, chance: Random) -> bytes:
     worker = ls.PartialCounts(_spec(kind))
-    worker.update_many([f"{chance.randrange(9)}.{CANARY}" for _ in range(chance.randrange(20))])
+    numbers = [chance.randrange(9) for _ in range(chance.randrange(20))]
+    names = [f"{number}.{CANARY}" for number in numbers]
+    worker.update_many(numbers if kind == "ranges" else names)
     return worker.seal()
 
 
 def _refused(kind: str, sealed: bytes) -> None:
     """Send damaged counts together with sound ones, which must not be counted either."""
     store, live = _live(kind)
-    step = live.step
+    step = live._partial_table()._step
     sound = _sealed(kind, Random(0))
     for batch in ([sound, sealed], [sealed, sound]):
         _, error = attempt(
@@ -70,7 +75,7 @@ def _refused(kind: str, sealed: bytes) -> None:
         if not isinstance(error, ArgumentValueError):
             raise error or AssertionError("damaged counts were added")
         assert str(error).startswith("sealed: expected"), error
-        assert (live.step, store.last_sequence("fuzz")) == (step, step)
+        assert (live._partial_table()._step, store.last_sequence("fuzz")) == (step, step)
 
 
 def _described(kind: str, spec: bytes) -> None:
@@ -80,7 +85,8 @@ def _described(kind: str, spec: bytes) -> None:
         if depth * width > _MOST_CELLS:
             return
     worker = ls.PartialCounts(spec)
-    worker._update_fitting(["org"])  # damaged levels may be others
+    # Damaged levels may be others, and a table may be one of keys.
+    worker._update_fitting(["org"] if worker._key_bits is None else [1])
     _refused(kind, worker.seal())
 
 
@@ -109,7 +115,7 @@ def damages(
             fault, text = fault_of(error) or ("wrong class", repr(error))
             text = f"{text}: {changed.hex()}"
             return 1, [Finding("bytes of partial counts", name, edits, fault, text)]
-    store.add_partials("fuzz", live.step + 1, [_sealed(kind, chance)], into=live)
+    store.add_partials("fuzz", live._partial_table()._step + 1, [_sealed(kind, chance)], into=live)
     return 1, []
 
 
