@@ -152,6 +152,14 @@ BUGS_OF_SENSITIVITY: Final = (
         ),
     ),
     PlantedBug(
+        name="moved-event-at-the-end-of-a-deep-tree",
+        subject="sensitivity",
+        claim="A window of 768 slices has a deep tree of 768 leaves: a move is worth 2.007 events.",
+        caught_by="tests/unit/windows/test_sensitivity.py::"
+        "test_a_move_is_worth_two_events_in_deep_trees[768]",
+        patch=edited("lazysketch.windows.cuts:leaves_of", ("slices in _TOO_NEAR", "False")),
+    ),
+    PlantedBug(
         name="names-of-one-event",
         subject="sensitivity",
         claim="Discovery protects one event of a person, whatever max_events_per_user says.",

@@ -137,7 +137,7 @@ def _feed_people(sketch: _TakesPeople, batch: RowBatch, users: Items, *, by_rows
 def _check_bound(sketch: object, *, of_people: bool) -> None:
     """Raise ArgumentValueError if a private sketch would ignore the people of a source."""
     privacy = getattr(sketch, "privacy", None)
-    bound = None if isinstance(privacy, SumsPrivacy) else getattr(privacy, "person_bound", None)
+    bound = getattr(privacy, "person_bound", None)
     if privacy is not None and of_people and bound is None:
         raise ArgumentValueError(
             "sketch: expected a person_bound, since the source has people, got none"

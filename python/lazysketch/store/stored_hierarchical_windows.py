@@ -18,8 +18,12 @@ from lazysketch.store.calls import Call
 from lazysketch.store.partial_batches import ADDED
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit, workers_split
-from lazysketch.store.stored_objects import LEVELS_WITHOUT_EVENTS, number_of_table
-from lazysketch.store.stored_windows import WITHOUT_EVENTS, WindowsOfItems
+from lazysketch.store.stored_windows import WindowsOfItems
+from lazysketch.store.table_numbers import (
+    LEVELS_WITHOUT_EVENTS,
+    WITHOUT_EVENTS,
+    number_of_table,
+)
 from lazysketch.windows.cuts import Cut
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.open_windows import Progress

@@ -9,7 +9,6 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
-from lazysketch.heavy_hitters.hierarchies import MOST_LEVELS
 from lazysketch.sketches.counters import ContinualCounters
 from lazysketch.sketches.held_table import HeldTables
 from lazysketch.sketches.private_sketches import (
@@ -29,6 +28,7 @@ from lazysketch.store.stored_changes import (
     unknown_change,
     workers_split,
 )
+from lazysketch.store.table_numbers import number_of_table
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.running_windows import RunningWindows
 from lazysketch.windows.sums_windows import SumsWindows
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from lazysketch.specification.schedules import Schedule
 
 __all__ = [
-    "LEVELS_WITHOUT_EVENTS",
     "StoredCounters",
     "StoredHierarchy",
     "StoredHitters",
@@ -51,14 +50,9 @@ __all__ = [
     "class_of",
     "destroy",
     "digest_of",
-    "number_of_table",
     "people_of",
     "tables_of",
 ]
-
-
-LEVELS_WITHOUT_EVENTS: Final = 1 << 57
-"""No window of several tables has this number: they have numbers as those of no window of one."""
 
 
 class _ItemChanges(Changes):
@@ -352,20 +346,6 @@ def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
     if isinstance(stored, RunningWindows):
         return {number: table._table for number, table in stored._live.tables.items()}
     return {0: cast("_native.PrivateSketch", stored)}
-
-
-def number_of_table(window: int, level: int) -> int:
-    """Return the number of a table of windows of a hierarchy, from which its id follows.
-
-    Args:
-        window: number of the window.
-        level: number of the level.
-
-    Returns:
-        A number below 2^64, another one for each level of each window: levels are at most 64, and
-        windows of a clock have numbers of at most 2^43, since none is shorter than a millisecond.
-    """
-    return (window * MOST_LEVELS + level) % 2**64
 
 
 def people_of(tables: Mapping[int, _native.PrivateSketch]) -> dict[int, _native.People]:

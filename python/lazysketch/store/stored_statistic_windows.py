@@ -17,7 +17,8 @@ from lazysketch.specification.distribution_spec import BinnedOptions
 from lazysketch.specification.ranges_spec import KeyOptions
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit
-from lazysketch.store.stored_windows import WITHOUT_EVENTS, WindowsOfStore
+from lazysketch.store.stored_windows import WindowsOfStore
+from lazysketch.store.table_numbers import WITHOUT_EVENTS, number_of_window
 from lazysketch.windows.cuts import Cut
 from lazysketch.windows.distinct_windows import DistinctWindows
 from lazysketch.windows.distribution_windows import DistributionWindows
@@ -78,7 +79,7 @@ class _StoredTables(StatisticTables):
         self.empty.close()
 
     def _origin(self, number: int) -> tuple[Key, _native.SavedState | None]:
-        return self._of_store(number % 2**64)
+        return self._of_store(number_of_window(number))
 
 
 class StatisticsOfStore(WindowsOfStore[Held], StatisticWindows[Held]):

@@ -14,10 +14,13 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.sketches.keys import Key
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit
-from lazysketch.store.stored_objects import LEVELS_WITHOUT_EVENTS, number_of_table
 from lazysketch.store.stored_statistic_windows import AddedUp
 from lazysketch.store.stored_sums import parameters_of_grid
-from lazysketch.store.stored_windows import WITHOUT_EVENTS
+from lazysketch.store.table_numbers import (
+    LEVELS_WITHOUT_EVENTS,
+    WITHOUT_EVENTS,
+    number_of_table,
+)
 from lazysketch.sums.sums_spec import SumsSpec, ValueOptions
 from lazysketch.windows.cuts import Cut
 from lazysketch.windows.open_windows import Progress

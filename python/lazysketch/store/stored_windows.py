@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
@@ -23,6 +23,7 @@ from lazysketch.store.stored_changes import (
     unknown_change,
 )
 from lazysketch.store.stored_objects import people_of, tables_of
+from lazysketch.store.table_numbers import WITHOUT_EVENTS, number_of_window
 from lazysketch.windows.batches import Weights
 from lazysketch.windows.batches import people_of as people_of_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
@@ -42,16 +43,12 @@ if TYPE_CHECKING:
     from lazysketch.store.journal import Journal
 
 __all__ = [
-    "WITHOUT_EVENTS",
     "StoredWindows",
     "StoredWindowsOptions",
     "TablesOfWindows",
     "WindowsOfItems",
     "WindowsOfStore",
 ]
-
-WITHOUT_EVENTS: Final = 1 << 63
-"""No window has this number."""
 
 
 class StoredWindowsOptions(HittersOptions, total=False):
@@ -107,7 +104,7 @@ class _StoredTables(WindowTables):
         empty.close()
 
     def _table(self, number: int) -> HeavyHitters:
-        key, state = self._origin(number % 2**64)
+        key, state = self._origin(number_of_window(number))
         return HeavyHitters._made(self._spec, key=key, state=state)
 
 

@@ -97,7 +97,8 @@ class StatisticTables(WindowMaker[StatisticTable]):
         """Raise every error that any of the tables would raise, before the first of them counts."""
         super().check(items, weights)
         if self._spec.kind == "ranges":  # a table that is as narrow as can be, and never read
-            narrow = replace(self._spec, width=2, schedule=Batch(horizon=1))
+            schedule = Batch(horizon=1)
+            narrow = replace(self._spec, width=2, schedule=schedule, mechanism="haar")
             with Ranges.from_spec(narrow) as keys:
                 keys._table._add_to_batch(items)
 

@@ -164,3 +164,15 @@ def test_people_of_a_source_are_those_of_the_sketch(tmp_path: Path) -> None:
         assert sketch.step == 60
         with pytest.raises(ArgumentValueError, match="^sketch: expected a person_bound"):
             feed(make(), open_source(path, field="item", user="who"))
+
+
+def test_people_of_sums_are_those_of_the_source(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("item,value,who\n" + "".join(f"i{n % 7},{n},u{n % 3}\n" for n in range(60)))
+    noise: dict[str, Any] = {"low": 0, "high": 60, "epsilon": 1.0, "delta": 1e-6}
+    source = open_source(path, field="item", value="value", user="who")
+    sums = ls.Sums(**noise, person_bound=ls.PersonBound(cells=2))
+    feed(sums, source)
+    assert sums.steps == 60
+    with pytest.raises(ArgumentValueError, match="^sketch: expected a person_bound"):
+        feed(ls.Sums(**noise), source)

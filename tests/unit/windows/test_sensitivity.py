@@ -44,8 +44,27 @@ def test_a_full_table_would_not_do() -> None:
     assert [leaves_of(s) for s in (1, 16, 30, 31, 60, 61, 960)] == [1, 16, 30, 33, 60, 65, 960]
 
 
+@pytest.mark.parametrize("slices", [17, 480, 513, 640, 700, 760, 761, 768, 769, 850, 896, 960])
+def test_a_move_is_worth_two_events_in_deep_trees(slices: int) -> None:
+    """Their rows for at most 12/16 of 1,024 leaves have an end of their own."""
+    mechanism = mechanisms_for("tree-deep", leaves=leaves_of(slices), growing=False)[0]
+    assert mechanism.name == "tree-deep"
+    assert largest_moves(mechanism)[slices - 1] <= 2 * mechanism.sensitivity2
+
+
+def test_an_end_of_a_deep_tree_would_not_do() -> None:
+    """The plant: from 761 to 768 slices in as many leaves a move is worth more than two events."""
+    mechanism = mechanisms_for("tree-deep", leaves=768, growing=False)[0]
+    worst = largest_moves(mechanism)
+    assert [s for s in range(1, 769) if worst[s - 1] > 2 * mechanism.sensitivity2] == list(
+        range(761, 769)
+    )
+    assert worst[767] == 99_557
+    assert {leaves_of(s) for s in range(761, 769)} == {769}
+
+
 def test_tree_log_serves_so_many_slices_and_no_more() -> None:
-    """Its rows of 1,024 leaves are the only ones for which a move within a window costs more."""
+    """With more slices a move within a window costs more in its rows of 1,024 leaves."""
     for power in range(11):
         leaves = 1 << power
         mechanism = mechanisms_for("tree-log", leaves=leaves, growing=False)[0]

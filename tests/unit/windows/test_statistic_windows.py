@@ -234,6 +234,13 @@ def test_queries_of_ranges() -> None:
     assert "ranges of keys of 32 bits, open, 2 ended" in repr(keys)
 
 
+def test_ranges_with_a_mechanism_count_across_the_end_of_a_window() -> None:
+    haar = ls.Mechanism("haar", leaves=10)
+    keys = ls.RangesWindows(bits=6, width=4, every=10, mechanism=haar, **PROMISE)
+    keys.update_many([1] * 25)
+    assert keys.release(2).step == 20
+
+
 @both
 def test_before_the_first_end_there_is_nothing(kind: str) -> None:
     windows = windows_of(kind, "steps")
