@@ -129,6 +129,11 @@ def _subjects() -> list[Subject]:
         ),
         _of(ls.Windows, {**_HEAVY, "every": 100}),
         _of(ls.Sliding, {**_HEAVY, "every": "1s", "span": "4s", "clock": lambda: 0.0}),
+        _of(ls.Sliding, {**_HEAVY, "every": 25, "span": 100}),
+        _of(
+            ls.Sliding,
+            {**_HEAVY, "every": "6h", "span": "12h", "begin": "2026-05-17", "end": "2026-05-18"},
+        ),
         _of(ls.Windows, {**_HEAVY, "every": "1h", "slices": 4, "clock": lambda: 0.0}),
         _of(ls.Windows, {**_HEAVY, "every": "6h", "begin": "2026-05-17", "end": "2026-05-18"}),
         *(

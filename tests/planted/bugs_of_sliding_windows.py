@@ -10,6 +10,8 @@ from tests.planted.planted_bug import PlantedBug
 __all__ = ["BUGS_OF_DIFFERENCES", "BUGS_OF_SLIDING_WINDOWS"]
 
 _WINDOWS: Final = "tests/unit/windows/test_sliding.py::"
+_CUTS: Final = "tests/unit/windows/test_sliding_cuts.py::"
+_STEPS: Final = "lazysketch.windows.by_step_slices:ByStepSlices"
 _RATE: Final = (
     "tests/unit/windows/test_alerts.py::test_the_rate_is_divided_among_readings_and_items"
 )
@@ -59,6 +61,50 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         patch=edited(
             "lazysketch.windows.by_slices:BySlices.settle",
             ("self._keep_slice()", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="slice-of-steps-with-one-event-too-many",
+        subject="schedule",
+        claim="A slice ends with the first event of the next one.",
+        caught_by=_CUTS + "test_windows_count_their_steps",
+        patch=edited(
+            f"{_STEPS}._take_rest",
+            (
+                "rest.end_slice(table, begin, begin + self._every - taken)",
+                "rest.end_slice(table, begin, begin + self._every - taken + 1)",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="refused-batch-counts-with-the-next-call",
+        subject="durable state",
+        claim="A batch that raised uncounted is counted by the next call: twice if repeated.",
+        caught_by=_CUTS + "test_a_batch_that_fails_is_counted_whole_or_not_at_all[1-MemoryError]",
+        patch=edited(
+            f"{_STEPS}._take_rest",
+            ("self._rest = rest if begin else None  # all", "self._rest = rest  # all"),
+        ),
+    ),
+    PlantedBug(
+        name="interrupted-batch-of-steps-is-lost",
+        subject="durable state",
+        claim="What is left of a batch is not counted by the next call, though its steps are.",
+        caught_by=_CUTS
+        + "test_a_batch_that_fails_is_counted_whole_or_not_at_all[3-KeyboardInterrupt]",
+        patch=edited(
+            f"{_STEPS}.settle",
+            ("self._take_rest()", "self._rest = None"),
+        ),
+    ),
+    PlantedBug(
+        name="range-without-its-first-slice",
+        subject="schedule",
+        claim="Sliding windows of a range begin after the first slice.",
+        caught_by=_CUTS + "test_windows_of_a_range_count_the_events_of_their_times",
+        patch=edited(
+            "lazysketch.windows.by_time_slices:ByTimeSlices.ended",
+            ("return (replace(first, end=first.begin), first, *others)", "return (first, *others)"),
         ),
     ),
     PlantedBug(

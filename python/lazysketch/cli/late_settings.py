@@ -18,7 +18,7 @@ def window_settings(
     keep: int,
     begin: str | None,
     end: str | None,
-    span: timedelta | None,
+    span: timedelta | int | None,
     *,
     changes: bool,
 ) -> WindowSettings:

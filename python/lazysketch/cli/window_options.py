@@ -13,11 +13,11 @@ from lazysketch.cli.options import gathered, option_with_default
 from lazysketch.cli.quantities import DURATION, STEPS
 from lazysketch.errors import ArgumentValueError
 
-__all__ = ["KEEP", "RANGE", "WINDOW", "cut_options"]
+__all__ = ["KEEP", "RANGE", "WINDOW", "cut_options", "length_of_window"]
 
 
-def _length_of_window(
-    _context: click.Context, _option: click.Parameter, text: str | None
+def length_of_window(
+    _context: click.Context, option: click.Parameter, text: str | None
 ) -> timedelta | int | None:
     """Return a number of steps or a time."""
     if text is None:
@@ -30,7 +30,7 @@ def _length_of_window(
         return timedelta(seconds=DURATION.convert(text, None, None))
     except (click.BadParameter, OverflowError):
         raise ArgumentValueError(
-            "--window: expected a time such as 90s, 15m, 1h or 1d, or a number of steps, "
+            f"{option.opts[0]}: expected a time such as 90s, 15m, 1h or 1d, or a number of steps, "
             f"got {shown(text)}"
         ) from None
 
@@ -39,7 +39,7 @@ WINDOW: Final = click.option(
     "--window",
     "length",
     metavar="TIME|STEPS",
-    callback=_length_of_window,
+    callback=length_of_window,
     help="Count in windows, such as 1h or 100000 steps: a pipe by the clock, files by the "
     "time of each row, with --from and --to.  [default: the whole stream]",
 )

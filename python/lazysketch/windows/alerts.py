@@ -103,7 +103,7 @@ class Alerts:
     its threshold by about the width of its interval.
 
     Args:
-        windows: a :class:`Sliding`, of this process or of a store.
+        windows: a :class:`Sliding` with slices of time, of this process or of a store.
         rules: one :class:`AlertRule` or more.
         false_alarm_rate: above 0 and below 1/2.
         readings: number of ends of slices for which the rate holds, such as 1,440 for a day of
@@ -160,6 +160,8 @@ class Alerts:
             )
         self._readings = checked_integer("readings", readings, most=_MOST_READINGS)
         self._windows = windows
+        if getattr(windows, "step", None) is not None:
+            raise ArgumentTypeError("windows: expected slices of time, got slices of steps")
         now = windows.window()
         self._last = None if now is None else _instant(now.end)
         self._on: frozenset[tuple[Item, float]] = frozenset()
@@ -248,6 +250,6 @@ class Alerts:
 
 
 def _instant(moment: datetime | int) -> datetime:
-    """Return an end of a sliding window, which a clock cuts."""
-    assert isinstance(moment, datetime), "sliding windows are those of a clock"  # noqa: S101
+    """Return an end of a sliding window, which is a time."""
+    assert isinstance(moment, datetime), "slices of steps are refused"  # noqa: S101
     return moment

@@ -82,7 +82,7 @@ class ByClock(OneOpenWindow[Table]):
     def _has_last_step(self, table: Table) -> bool:
         return table.step >= self._boundaries.slices
 
-    def _ended_window(self, state: State[Table], table: Table) -> AnyWindow:
+    def _ended_window(self, state: State[Table], table: Table) -> AnyWindow | None:
         # The slices that are left too: the step does not show whether the open slice had events.
         table.tick(self._boundaries.slices - table.step)
         table.finish()

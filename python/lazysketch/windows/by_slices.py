@@ -18,7 +18,7 @@ from lazysketch.windows.by_clock import ByClock
 from lazysketch.windows.cuts import ClockCut
 from lazysketch.windows.open_windows import OpenWindows, Progress, State
 from lazysketch.windows.window import AnyWindow, instant
-from lazysketch.windows.window_tables import WindowMaker
+from lazysketch.windows.window_tables import Moment, WindowMaker
 
 __all__ = ["BySlices", "SlidingCut", "slices_of"]
 
@@ -126,7 +126,7 @@ class BySlices(ByClock[HeavyHitters]):
         prefix = self._prefix(state, table, slices=step, whole=self._is_whole(state))
         self._state = replace(state, ended=(*state.ended, prefix)[-self._most :])
 
-    def _ended_window(self, state: State[HeavyHitters], table: HeavyHitters) -> AnyWindow:
+    def _ended_window(self, state: State[HeavyHitters], table: HeavyHitters) -> AnyWindow | None:
         whole = self._is_whole(state) and state.last is None
         # The last slice of all ends with the slice that was open.
         slices = self._boundaries.slices if state.last is None else state.last + 1
@@ -148,15 +148,23 @@ class BySlices(ByClock[HeavyHitters]):
         ended: bool = False,
     ) -> AnyWindow:
         begin = self._boundaries.begin(state.number)
-        every = self._boundaries.every // self._boundaries.slices
         return self._tables.published(
             table,
             ended=ended,
             number=state.number,
-            begin=instant(begin),
-            end=instant(begin + slices * every),
+            begin=self._moment(begin),
+            end=self._moment(self._end_of(state, slices)),
             whole=whole,
         )
+
+    def _end_of(self, state: State[HeavyHitters], slices: int) -> int:
+        """Return the end of a number of slices of a block."""
+        every = self._boundaries.every // self._boundaries.slices
+        return self._boundaries.begin(state.number) + slices * every
+
+    def _moment(self, boundary: int) -> Moment:
+        """Return a boundary as windows state it."""
+        return instant(boundary)
 
     def _slices_of(self, window: AnyWindow) -> int:
         """Return how many slices of its block a prefix has."""
@@ -168,7 +176,9 @@ def slices_of(window: AnyWindow, every: int) -> int:
 
     Args:
         window: from the begin of a block to the end of a slice.
-        every: length of a slice in nanoseconds.
+        every: length of a slice, in nanoseconds or in steps.
     """
-    length = (window.end - window.begin) // timedelta(microseconds=1)  # type: ignore[operator]
-    return int(length) * 1000 // every
+    length = window.end - window.begin  # type: ignore[operator]
+    if isinstance(length, int):
+        return length // every
+    return int(length // timedelta(microseconds=1)) * 1000 // every

@@ -22,6 +22,7 @@ from lazysketch.windows.durations import instant_of
 from lazysketch.windows.public_facts import PublicFacts, names_of
 from lazysketch.windows.published_windows import heaviest_of
 from lazysketch.windows.window import Window, instant, merged
+from lazysketch.windows.window_tables import Moment
 
 __all__ = ["PublishedSlides", "window_between"]
 
@@ -79,11 +80,12 @@ class PublishedSlides(PublicFacts[Window]):
             return None
         return window_between(ends[max(stop - 1 - asked, 0) : stop], asked, every=self._every)
 
-    def windows_after(self, end: datetime | str | None = None) -> tuple[Window, ...]:
+    def windows_after(self, end: datetime | str | int | None = None) -> tuple[Window, ...]:
         """Return the windows that ended after an instant, the earliest first.
 
         Args:
-            end: end of the last window that is known; None for all that are kept.
+            end: end of the last window that is known, with slices of steps their number; None for
+                all that are kept.
 
         Returns:
             A window of :attr:`span` slices per end of a slice, each with a release of its own.
@@ -93,7 +95,10 @@ class PublishedSlides(PublicFacts[Window]):
             ArgumentValueError: text that is not an instant, or an instant outside the range.
         """
         ends = self._ends()
-        since = None if end is None else instant(instant_of("end", end))
+        since: Moment | None = None
+        if end is not None:
+            by_steps = bool(ends) and isinstance(ends[0].end, int)
+            since = checked_integer("end", end, least=0) if by_steps else _instant(end)
         stops = [
             stop
             for stop in range(2, len(ends) + 1)
@@ -242,13 +247,17 @@ class PublishedSlides(PublicFacts[Window]):
         return self._kept()
 
 
+def _instant(end: object) -> datetime:
+    return instant(instant_of("end", end))
+
+
 def window_between(ends: Sequence[Window], asked: int, *, every: int) -> Window:
     """Return the window from the first to the last of some consecutive ends of slices.
 
     Args:
         ends: two or more, each the prefix of its block.
         asked: number of slices that it should have.
-        every: length of a slice in nanoseconds.
+        every: length of a slice, in nanoseconds or in steps.
     """
     first, last = ends[0], ends[-1]
     parts = []

@@ -284,7 +284,7 @@ def test_changes_compare_the_last_slices_with_those_before() -> None:
     [
         ({"every": None}, ArgumentTypeError, "every: expected a length"),
         ({"span": None}, ArgumentTypeError, "span: expected a length"),
-        ({"every": 5}, ArgumentTypeError, "every: expected a duration"),
+        ({"every": 5}, ArgumentTypeError, "span: expected an integer"),
         ({"span": "90ms"}, ArgumentValueError, "span: expected 1 to 65,536 times every"),
         ({"span": "1500ms"}, ArgumentValueError, "span: expected 1 to 65,536 times every"),
         ({"keep": 3}, ArgumentValueError, "keep: expected an integer from 4"),

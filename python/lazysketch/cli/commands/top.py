@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from contextlib import nullcontext
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
 
-from lazysketch.arguments import shown
 from lazysketch.cli.input_options import files_argument, input_options
 from lazysketch.cli.late_settings import alert_settings, window_settings
 from lazysketch.cli.ledger_options import ledger_options
@@ -33,8 +31,7 @@ from lazysketch.cli.settings import (
     SketchSettings,
     StateSettings,
 )
-from lazysketch.cli.window_options import KEEP, RANGE, WINDOW
-from lazysketch.errors import ArgumentValueError
+from lazysketch.cli.window_options import KEEP, RANGE, WINDOW, length_of_window
 
 if TYPE_CHECKING:
     from lazysketch import Release
@@ -55,18 +52,6 @@ _NOT_WINDOWED: Final = {
     "discovery_epoch": "--names-every",
     "save_names": "--save-names",
 }
-
-
-def _span_length(
-    _context: click.Context, _option: click.Parameter, text: str | None
-) -> timedelta | None:
-    """Return a time."""
-    try:
-        return None if text is None else timedelta(seconds=DURATION.convert(text, None, None))
-    except (click.BadParameter, OverflowError):
-        raise ArgumentValueError(
-            f"--span: expected a time such as 90s, 15m, 1h or 1d, got {shown(text)}"
-        ) from None
 
 
 _DISCOVERY: Final = (
@@ -97,10 +82,10 @@ _WINDOWS: Final = (
     WINDOW,
     click.option(
         "--span",
-        metavar="TIME",
-        callback=_span_length,
-        help="With --window, for a pipe: list the last span, such as 1h, at every end of a window, "
-        "such as 1min.  [default: the last windows]",
+        metavar="TIME|STEPS",
+        callback=length_of_window,
+        help="With --window: list the last span, such as 1h, at every end of a window, such as "
+        "1min.  [default: the last windows]",
     ),
     KEEP,
     *RANGE,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run.people import people_of_windows
 from lazysketch.cli.run.targets import HEADER
+from lazysketch.cli.run.windowed import check_times
+from lazysketch.cli.run.windows import named_as_options
 from lazysketch.cli.view.discovery_messages import discovered
 from lazysketch.cli.view.output import Report
 from lazysketch.cli.view.report import CONFIDENCE, Moment, interval_caption
@@ -38,7 +40,14 @@ if TYPE_CHECKING:
 __all__ = ["SlidingItems", "sliding_target"]
 
 # Options by the argument names in errors of the library.
-_OPTIONS: Final = {"every": "--window", "span": "--span"}
+_OPTIONS: Final = {
+    "every": "--window",
+    "span": "--span",
+    "begin": "--from",
+    "end": "--to",
+    "begin, end": "--from, --to",
+    "begin, end, clock": "--from, --to",
+}
 _CHANGES: Final = ("window", "item", "before", "after", "change_low", "change_high")
 
 
@@ -55,14 +64,11 @@ class SlidingItems:
         watch: Reads ended slices for alerts; None without any.
     """
 
-    waits_for_end = False
-    takes_times = False
-
     def __init__(
         self,
         windows: Sliding,
         *,
-        span: timedelta,
+        span: timedelta | int,
         shows_changes: bool,
         listed: bool,
         most: int,
@@ -72,6 +78,7 @@ class SlidingItems:
         self.windows = windows
         self.people = people_of_windows(windows)
         self.tick = windows.tick
+        self.takes_times = self.waits_for_end = windows.takes_times
         self._watch = watch
         self._holds_back = False
         self._span = length_in_words(span)
@@ -96,9 +103,17 @@ class SlidingItems:
         """The ids of the blocks of the last span."""
         return frozenset(part.sketch_id for part in self.release().parts)
 
-    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
+    def update_many(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        times: object = None,
+        user: object = None,
+    ) -> None:
         """Count events, of people where the windows bound them."""
-        self.windows.update_many(items, weights, user=user)
+        check_times(self.windows, times)
+        self.windows.update_many(items, weights, times=times, user=user)
 
     def moment(self) -> Moment | None:
         """Return the public state; None before the first slice has ended."""
@@ -215,25 +230,35 @@ def sliding_target(
     most: int,
 ) -> SlidingItems | None:
     """Return a target with fresh sliding windows, None for none."""
-    if windows.span is None or not isinstance(windows.length, timedelta):
+    if windows.span is None or windows.length is None:
         return None
     windows.check_sketch(sketch)
     listed: list[Item] | None = None if domain is None else list(domain)
     whole = listed is not None and all(isinstance(item, int) for item in listed)
     rules = alerts.rules(whole_numbers=whole)
+    if rules and (windows.by_time or not isinstance(windows.length, timedelta)):
+        raise ArgumentTypeError(
+            "--alert: expected windows by the clock, such as --window 1min without --from and --to"
+        )
     from lazysketch import Alerts, Sliding  # late: few runs count in windows
 
     try:
         options = sketch.hitters_options(discovery, max_weight=max_weight)
         if listed is not None:
             options["share"] = None
-        live = Sliding(every=windows.length, span=windows.span, domain=listed, **options)
+        live = Sliding(
+            every=windows.length,
+            span=windows.span,
+            begin=windows.begin,
+            end=windows.end,
+            domain=listed,
+            **options,
+        )
     except (ArgumentTypeError, ArgumentValueError) as error:
-        name, colon, rest = str(error).partition(": ")
-        raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
-    every = windows.length.total_seconds()
+        raise named_as_options(error, _OPTIONS) from None
     watch = None
-    if rules:
+    if rules and isinstance(windows.length, timedelta):
+        every = windows.length.total_seconds()
         readings = alerts.readings(every)
         told = Alerts(live, rules, false_alarm_rate=alerts.false_alarms, readings=readings)
         watch = alerts.watch(told, every=every)

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["Windowed", "check_times"]
 
 
-class _Running(Protocol):
-    """Live windows, here and in a state."""
+class _Timed(Protocol):
+    """Live windows of any kind."""
 
     @property
     def takes_times(self) -> bool: ...
+
+
+class _Running(_Timed, Protocol):
+    """Live windows, here and in a state."""
 
     @property
     def finished(self) -> bool: ...
@@ -100,7 +104,7 @@ class Windowed:
         return goes_on
 
 
-def check_times(windows: _Running, times: object) -> None:
+def check_times(windows: _Timed, times: object) -> None:
     """Raise ArgumentTypeError if windows of a range get rows without times.
 
     Args:

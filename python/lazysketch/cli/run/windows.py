@@ -32,7 +32,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.releases.rows import row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lazysketch import Release, Windows
     from lazysketch.cli.run.state import State
@@ -83,7 +83,7 @@ class WindowSettings:
     begin: str | None
     end: str | None
     changes: bool
-    span: timedelta | None = None
+    span: timedelta | int | None = None
 
     @property
     def by_time(self) -> bool:
@@ -96,10 +96,10 @@ class WindowSettings:
         dependent = self.begin is not None or self.end is not None or self.changes
         if self.length is None and dependent:
             raise ArgumentTypeError("--from, --to, --changes: expected --window too, got none")
-        if self.span is not None and not isinstance(self.length, timedelta):
-            raise ArgumentTypeError("--span: expected --window with a time too, such as 1min")
-        if self.span is not None and (self.begin is not None or self.end is not None):
-            raise ArgumentTypeError("--span: expected no --from and --to, got a range")
+        if self.span is not None and type(self.span) is not type(self.length):
+            raise ArgumentTypeError(
+                "--span: expected --window too, both with a time such as 1min, or with steps"
+            )
 
     def check_kept(self, result: ResultSettings) -> None:
         """Raise for what does not go with the windows of a state, after its first run is known."""
@@ -116,11 +116,6 @@ class WindowSettings:
         Args:
             stored: Whether all inputs are files that end, for which the clock is meaningless.
         """
-        if stored and self.span is not None:
-            raise ArgumentTypeError(
-                "--span: expected a pipe or a topic, which a clock cuts, got files that end; list "
-                "the last of their windows together with --keep"
-            )
         if stored and isinstance(self.length, timedelta) and not self.by_time:
             raise ArgumentTypeError(
                 "--from, --to: expected the public range of the windows of a file, such as "
@@ -198,12 +193,12 @@ class WindowSettings:
 
 
 def named_as_options(
-    error: ArgumentTypeError | ArgumentValueError,
+    error: ArgumentTypeError | ArgumentValueError, options: Mapping[str, str] = _OPTIONS
 ) -> ArgumentTypeError | ArgumentValueError:
     """Return an error of the library with the options in place of the arguments of windows."""
     name, colon, rest = str(error).partition(": ")
     rest = rest.replace("after begin", "after --from")
-    return type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}")
+    return type(error)(f"{options.get(name, name)}{colon}{rest}")
 
 
 class WindowedItems(Windowed):

@@ -1,4 +1,4 @@
-"""``top --span``: the last seconds of a pipe, and what alerts start and call."""
+"""``top --span``: the last seconds of a pipe, steps and hours of files; what alerts start."""
 
 from __future__ import annotations
 
@@ -103,6 +103,42 @@ def test_a_pipe_shows_its_last_seconds(tmp_path: Path) -> None:
     assert all(one.startswith("the last 2 s, as of ") for one in spans)
 
 
+def result_of(capsys: pytest.CaptureFixture[str], rows: Path, *options: str) -> dict[str, Any]:
+    """The result of a run on a file."""
+    command = ["top", str(rows), "--json", "--epsilon", "20", "--width", "256", "--share", "10%"]
+    assert main([*command, *options]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    return found
+
+
+def test_a_file_shows_its_last_steps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = tmp_path / "rows.txt"
+    rows.write_text("early\n" * 3_000 + "late\n" * 2_050)
+    found = result_of(capsys, rows, "--format", "lines", "--window", "100", "--span", "1000")
+    assert (found["window"]["begin"], found["window"]["end"]) == ("step 4,100", "step 5,050")
+    assert not found["window"]["whole"]  # 50 of the last 100 steps
+    assert [row["item"] for row in found["items"][:1]] == ["late"]
+    assert all(abs(row["estimate"]) < 100 for row in found["items"][1:])
+
+
+def test_a_file_shows_the_last_hours_of_a_range(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Rows are in any order of their times; those after the range are not counted."""
+    rows = tmp_path / "rows.csv"
+    times = {"late": "01T23:30", "early": "01T09:00", "after": "02T00:00"}
+    lines = [f"2026-01-{time}:00Z,{item}" for item, time in times.items() for _ in range(900)]
+    rows.write_text("\n".join(["time,item", *lines]))
+    asked = ["--time", "time", "--by", "item", "--from", "2026-01-01", "--to", "2026-01-02"]
+    found = result_of(capsys, rows, *asked, "--window", "1h", "--span", "3h")
+    assert found["window"]["begin"] == "2026-01-01 21:00:00Z"
+    assert found["window"]["end"] == "2026-01-02 00:00:00Z"
+    assert found["window"]["whole"]
+    counts = {row["item"]: row["estimate"] for row in found["items"]}
+    assert "after" not in counts
+    assert abs(counts["late"] - 900) < 100 > abs(counts.get("early", 0))
+
+
 def test_alerts_run_a_command_and_call_an_address(tmp_path: Path) -> None:
     """The item is data: on standard input, never a part of a command line."""
     told = "sys.stdin.read() + os.environ['LAZYSKETCH_ALERT'] + chr(10)"
@@ -140,11 +176,17 @@ def test_what_is_told_has_no_effect_on_what_is_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--span", "2s"], "--span: expected --window with a time too"),
-        (["--window", "10", "--span", "2s"], "--span: expected --window with a time too"),
+        (["--span", "2s"], "--span: expected --window too, both with a time such as 1min"),
+        (["--window", "10", "--span", "2s"], "--span: expected --window too, both with a time"),
+        (["--window", "10", "--span", "25"], "--span: expected 1 to 65,536 times every"),
+        (["--window", "10", "--span", "20", "--alert", "a > 3"], "--alert: expected windows by"),
         (["--window", "2s", "--span", "3s"], "--span: expected 1 to 65,536 times every"),
         (["--window", "1s", "--span", "soon"], "--span: expected a time such as 90s"),
-        ([*SPAN, "--from", "2026-01-01", "--to", "2026-01-02"], "--span: expected no --from"),
+        ([*SPAN, "--from", "2026-01-01"], "--from, --to: expected both ends of a range"),
+        (
+            ["--window", "10", "--span", "20", "--from", "2026-01-01", "--to", "2026-01-02"],
+            "--from, --to: expected none for slices of steps",
+        ),
         ([*SPAN, "--keep", "3"], "--keep: expected no --span, got one"),
         ([*SPAN, "--plot", "page.html"], "--plot: expected no --span, got one"),
         (["--alert", "a > 3"], "--alert: expected --span too, got none"),
@@ -155,7 +197,7 @@ def test_what_is_told_has_no_effect_on_what_is_counted(tmp_path: Path) -> None:
         ([*SPAN, "--alert", "a > 3", "--alert-run", ""], "--alert-run: expected a command"),
         ([*SPAN, "--alert", "a > 3", "--alert-post", "file:///x"], "--alert-post: expected an"),
         ([*SPAN, "--alert", "a > 3", "--false-alarms", "60%"], "false_alarm_rate: expected"),
-        (["rows.txt", *SPAN], "--span: expected a pipe or a topic"),
+        (["rows.txt", *SPAN], "--from, --to: expected the public range of the windows of a file"),
     ],
 )
 def test_wrong_uses_are_one_line(
