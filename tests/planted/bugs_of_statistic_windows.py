@@ -169,7 +169,7 @@ BUGS_OF_STATISTIC_WINDOWS: Final = (
         subject="reuse of draws",
         claim="All windows of distinct items or values of a store have the id of one of them.",
         caught_by=_STORED + "test_every_window_has_an_id_of_its_own[steps-values]",
-        patch=edited(f"{_OF_STORE}:_StoredTables._origin", ("number % 2**64", "0")),
+        patch=edited(f"{_OF_STORE}:_StoredTables._origin", ("number_of_window(number)", "0")),
     ),
     PlantedBug(
         name="stored-statistic-windows-forget-open-counts",
@@ -180,8 +180,8 @@ BUGS_OF_STATISTIC_WINDOWS: Final = (
         patch=edited(
             f"{_OF_STORE}:_StoredTables._origin",
             (
-                "return self._of_store(number % 2**64)",
-                "return self._of_store(number % 2**64)[0], None",
+                "return self._of_store(number_of_window(number))",
+                "return self._of_store(number_of_window(number))[0], None",
             ),
         ),
     ),

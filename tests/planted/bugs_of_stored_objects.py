@@ -97,7 +97,7 @@ BUGS_OF_STORED_OBJECTS: Final = (
         caught_by=f"{_WINDOWS}::test_windows_and_levels_have_ids_of_their_own",
         patch=edited(
             "lazysketch.store.stored_windows:_StoredTables._table",
-            ("self._origin(number % 2**64)", "self._origin(0)"),
+            ("self._origin(number_of_window(number))", "self._origin(0)"),
         ),
     ),
     PlantedBug(
