@@ -91,6 +91,18 @@ BUGS_OF_STORED_OBJECTS: Final = (
         ),
     ),
     PlantedBug(
+        name="tables-of-late-windows-share-ids",
+        subject="durable state",
+        claim="Window 2^58 of several tables has the ids, and the noise, of window 0.",
+        caught_by="tests/unit/store/test_table_numbers.py::"
+        "test_a_window_whose_tables_could_have_the_number_of_others_is_refused"
+        f"[{2**58}]",
+        patch=edited(
+            "lazysketch.store.table_numbers:number_of_table",
+            ("window != LEVELS_WITHOUT_EVENTS", "False"),
+        ),
+    ),
+    PlantedBug(
         name="windows-of-a-store-share-an-id",
         subject="reuse of draws",
         claim="All windows of an object have one id, so that two windows have the same noise.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from lazysketch.errors import HorizonError
@@ -35,8 +33,8 @@ def test_numbers_of_different_windows_differ() -> None:
 @pytest.mark.parametrize("window", [2**56, 2**58, 2**64, -(2**56) - 1])
 def test_a_window_whose_tables_could_have_the_number_of_others_is_refused(window: int) -> None:
     """Window 2^58 had the ids, and so the noise, of window 0."""
-    for level, most in itertools.product((0, 63), ("72,057,594,037,927,936",)):
-        with pytest.raises(HorizonError, match=f"^windows: expected numbers below {most}, got a"):
+    for level in (0, 63):
+        with pytest.raises(HorizonError, match="^windows: expected numbers below 72,057,594,037,"):
             number_of_table(window, level)
 
 
