@@ -28,6 +28,7 @@ __all__ = [
     "checked_integers",
     "checked_number",
     "checked_real",
+    "checked_share",
     "shown",
     "with_options",
 ]
@@ -350,6 +351,20 @@ def checked_real(name: str, value: object, *, wanted: str = "a finite number abo
     if not (math.isfinite(number) and number > 0.0):
         raise ArgumentValueError(f"{name}: expected {wanted}, got {number}")
     return number
+
+
+def checked_share(name: str, value: object) -> float:
+    """Return a real argument as a float above 0 and below 1, or raise as :func:`checked_real`.
+
+    Example:
+        >>> checked_share("share", 0.5)
+        0.5
+    """
+    wanted = "a number above 0 and below 1"
+    share = checked_real(name, value, wanted=wanted)
+    if share >= 1.0:
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {share:g}")
+    return share
 
 
 def checked_number(name: str, value: object, *, wanted: str) -> float:

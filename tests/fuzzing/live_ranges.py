@@ -6,7 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from tests.fuzzing.live_arguments import number
+from tests.fuzzing.columns import items
+from tests.fuzzing.live_arguments import number, numbers
 from tests.fuzzing.numbers_of_people import of_people
 from tests.fuzzing.operations import ITEM, Box, Operation, called
 from tests.fuzzing.scalars import Disturbance, hostile
@@ -23,11 +24,13 @@ def ranges(chance: Random) -> Callable[[], Box]:
     bits, width = chance.choice([1, 8, 32, 64]), chance.choice([2, 16, 33])
     schedule = chance.choice(schedules)
     bound = chance.choice([None, None, ls.PersonBound(events=2), ls.PersonBound(most_people=3)])
+    weight = chance.choice([1, 1, 9])
     return lambda: Box(
         ls.Ranges(
             bits=bits,
             width=width,
             person_bound=bound,
+            max_weight=weight,
             schedule=schedule,
             hash_seed=5,
             key=seeded_key(1),
@@ -47,12 +50,14 @@ def _counted(name: str, *others: str) -> Operation:
 
 
 OF_RANGES: Final = (
-    *[called("update", "key", optional=("user",), key=number, user=ITEM)] * 3,
+    *[called("update", "key", optional=("weight", "user"), key=number, user=ITEM)] * 3,
+    *[called("update_many", "keys", "weights", optional=("user",), keys=numbers, user=items)] * 2,
     *[_counted("update_many")] * 6,
     *(_counted("update_rows", "empty_rows"), _counted("update_batch")),
     called("tick", optional=("steps",)),
     called("count_between", "low", "high", optional=("confidence",), low=number, high=number),
     called("prefix", "network", optional=("confidence",), network=_network),
     called("total", optional=("confidence",)),
+    called("quantile", "share", optional=("confidence",), share=number),
 )
 """Operations of counts of ranges, but for their ends and what they show."""

@@ -106,6 +106,30 @@ BUGS_OF_RANGES: Final = (
         ),
     ),
     PlantedBug(
+        name="quantiles-of-the-left-half",
+        subject="estimates",
+        claim="A share of all keys is one of those in the left half of the domain.",
+        caught_by=_ANSWERS + "test_every_quantile_is_exact_without_noise[among1-7]",
+        patch=edited(f"{_KEYS}._excess", ("for half in (0, 1):", "for half in (0,):")),
+    ),
+    PlantedBug(
+        name="quantiles-without-errors",
+        subject="estimates",
+        claim="The low end of a quantile is the key that the counts reach, whatever their noise.",
+        caught_by=_COVERAGE + "test_intervals_of_quantiles_cover[even-0.5]",
+        patch=edited(f"{_KEYS}.quantile", ("0 if found >= -half", "0 if found >= 0.0")),
+    ),
+    PlantedBug(
+        name="ranges-that-wait-without-weights",
+        subject="estimates",
+        claim="Keys that are not published yet count as 1 in the intervals of ranges with weights.",
+        caught_by="tests/unit/sketches/test_weights_of_ranges.py::test_intervals_hold_weights",
+        patch=edited(
+            "lazysketch.releases.ranges_release:RangesRelease.count_between",
+            ("self._pending * self._max_weight", "self._pending"),
+        ),
+    ),
+    PlantedBug(
         name="keys-of-one-person-of-two",
         subject="sensitivity",
         claim="Noise of ranges covers the person who goes, and not the one who comes instead.",

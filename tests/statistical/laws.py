@@ -245,6 +245,10 @@ def intervals() -> Iterable[Row]:
     yield at_most("answers on values that miss", VALUES_COVER, "distribution", 200, 0.05)
     yield at_least("answers on values of 0.3 of the width that miss", VALUES_WIDE, "distribution",
                    200, 0.3)
+    yield at_most("answers on ranges of keys that miss", "test_intervals_of_ranges_cover", "ranges",
+                  200, 0.06)
+    yield at_least("answers on ranges of keys of 0.3 of the width that miss",
+                   "test_intervals_of_ranges_are_not_far_too_wide", "ranges", 200, 0.3)
     yield at_most("windows of ranges that miss", "test_intervals_of_windows_cover",
                   "windows of ranges and sums", 200, 0.06)
     yield at_most("windows of sums that miss", "test_intervals_of_windows_cover",

@@ -101,7 +101,7 @@ def number_input_options(command: Command) -> Command:
 def key_input_options(command: Command) -> Command:
     """Add the options of inputs whose items are keys; the command gets them as ``reading``."""
     settings = functools.partial(InputSettings, items_type="")  # until the bits are known
-    by_key = (*_FORMAT, _BY_KEY, *_PARSING, *_CELLS, _STRICT, *_TIMES, *_FOLLOWING)
+    by_key = (*_FORMAT, _BY_KEY, *_PARSING, *_WEIGHTS, *_CELLS, _STRICT, *_TIMES, *_FOLLOWING)
     return gathered(settings, "reading", *by_key)(command)
 
 

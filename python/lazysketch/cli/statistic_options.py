@@ -214,6 +214,7 @@ class RangesSettings(_EventsOrPeople):
     bits: int
     width: int
     hash_seed: int | None
+    max_weight: int = field(default=1, kw_only=True)
 
     @property
     def spec(self) -> TableSpec:
@@ -224,6 +225,7 @@ class RangesSettings(_EventsOrPeople):
             epsilon=self.epsilon,
             delta=self.delta,
             relation=self.relation,
+            max_weight=self.max_weight,
             max_events_per_user=self.max_events_per_user,
             person_bound=self.person_bound,
             hash_seed=self.hash_seed,
@@ -243,6 +245,7 @@ class RangesSettings(_EventsOrPeople):
             "epsilon": self.epsilon,
             "delta": self.delta,
             "relation": self.relation,
+            "max_weight": self.max_weight,
             "max_events_per_user": self.max_events_per_user,
             "hash_seed": self.hash_seed,
         }

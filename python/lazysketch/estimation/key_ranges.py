@@ -16,7 +16,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,59 @@ class KeyRanges:
         estimate = self._within_nodes(high) - self._within_nodes(low)
         return min(max(estimate, least), largest), least, largest
 
+    def quantile(self, share: float, *, miss: float) -> tuple[int | None, int, int]:
+        """Return the smallest key that at least a share of all keys do not exceed, and both ends.
+
+        The ends are found by halving the domain. A key lies on one side of a middle if the count
+        below it tells so. Of the tests that can mislead an end there is one per bit, each with an
+        equal part of ``miss``.
+
+        Args:
+            share: above 0 and below 1.
+            miss: probability that the quantile is outside of the ends.
+
+        Returns:
+            The estimate, None if the estimated number of keys is not above 0, and the smallest and
+            the largest key that the quantile may be.
+        """
+        each = miss * min(2.0 / self.bits, 1.0)  # half of it is beyond either end of an error
+
+        @cache
+        def excess(middle: int) -> tuple[float, float]:
+            return self._excess(middle, share, miss=each)
+
+        low = high = 0
+        for bit in reversed(range(self.bits)):
+            found, half = excess(low + (1 << bit))
+            low += 0 if found >= -half else 1 << bit
+            found, half = excess(high + (1 << bit))
+            high += 0 if found >= half else 1 << bit
+        estimate = self._reached(share)
+        return (estimate if estimate is None else min(max(estimate, low), high)), low, high
+
+    def _excess(self, key: int, share: float, *, miss: float) -> tuple[float, float]:
+        """Return the number of keys below one, less a share of all, and its largest error."""
+        factors = defaultdict(float, self.factors(0, key))
+        for half in (0, 1):
+            factors[0, half] -= share
+        found = math.fsum(factor * float(self.table[cell]) for cell, factor in factors.items())
+        return found, self._half_width(factors, miss)
+
+    def _reached(self, share: float) -> int | None:
+        """Return the first key with which the estimated counts reach a share; None of no keys."""
+        node = self._all_keys
+        if not node > 0.0:
+            return None
+        rest, key = share * node, 0
+        for row in range(self.bits):
+            left = self._left_half(row, key, node, self.locate(key))
+            if rest > left:
+                key |= 1 << (self.bits - 1 - row)
+                rest, node = rest - left, node - left
+            else:
+                node = left
+        return key
+
     def deviation(self, low: int, high: int) -> float:
         """Return the standard deviation of the estimate of a range, noise and collisions."""
         factors = self.factors(low, high)
@@ -109,22 +162,31 @@ class KeyRanges:
         """
         if key == 0:
             return 0.0
-        halves = [max(float(self.table[0, half]), 0.0) for half in (0, 1)]
+        node = self._all_keys
         if key == 1 << self.bits:
-            return math.fsum(halves)
-        columns, flipped = self.locate(key)
-        below, node = 0.0, math.fsum(halves)
+            return node
+        located, below = self.locate(key), 0.0
         for row in range(self.bits):
-            is_right = bool(key >> (self.bits - 1 - row) & 1)
-            left = halves[0]
-            if row > 0:
-                cell = float(self.table[self._cell(row, key, columns)])
-                coefficient = -cell if bool(flipped[row]) != is_right else cell
-                left = min(max(0.5 * (node + coefficient), 0.0), node)
-            if is_right:
-                below += left
-            node = node - left if is_right else left
+            left = self._left_half(row, key, node, located)
+            if key >> (self.bits - 1 - row) & 1:
+                below, node = below + left, node - left
+            else:
+                node = left
         return below
+
+    @cached_property
+    def _all_keys(self) -> float:
+        return math.fsum(max(float(self.table[0, half]), 0.0) for half in (0, 1))
+
+    def _left_half(self, row: int, key: int, node: float, located: Located) -> float:
+        """Return an estimate of the left half of the node of depth ``row`` on the way to a key."""
+        if row == 0:
+            return max(float(self.table[0, 0]), 0.0)
+        columns, flipped = located
+        is_right = bool(key >> (self.bits - 1 - row) & 1)
+        cell = float(self.table[self._cell(row, key, columns)])
+        coefficient = -cell if bool(flipped[row]) != is_right else cell
+        return min(max(0.5 * (node + coefficient), 0.0), node)
 
     def _below(self, key: int) -> list[tuple[Cell, float]]:
         """Return the cells, with factors, whose sum is the number of keys below one."""

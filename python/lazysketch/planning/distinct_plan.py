@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lazysketch.arguments import checked_integer, checked_real
+from lazysketch.arguments import checked_integer, checked_share
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.error_model import deviations_of, level_of
 from lazysketch.estimation.intervals import checked_confidence
@@ -148,7 +148,9 @@ def plan_distinct(
     noise = _noise_variance(spec, length)
     sizes = [_Size(bits, levels, expected, noise=noise) for bits, levels in _sizes(expected)]
     deviations = deviations_of(level_of(level, among=None))
-    target = None if relative_error is None else _checked_error(relative_error) / deviations
+    target = None
+    if relative_error is not None:
+        target = checked_share("relative_error", relative_error) / deviations
     chosen = _chosen(sizes, target, memory, deviations=deviations)
     return DistinctPlan(
         spec=replace(spec, width=chosen.levels, bits=chosen.bits),
@@ -184,14 +186,6 @@ def _sizes(items: int) -> Iterator[tuple[int, int]]:
 def _noise_variance(spec: TableSpec, steps: int) -> float:
     """Return the mean variance of the noise in a number of set bits, in squared bits."""
     return mean_noise_variance(spec, steps) / BIT_WEIGHT**2
-
-
-def _checked_error(relative_error: object) -> float:
-    wanted = "a number above 0 and below 1"
-    error = checked_real("relative_error", relative_error, wanted=wanted)
-    if error >= 1.0:
-        raise ArgumentValueError(f"relative_error: expected {wanted}, got {error:g}")
-    return error
 
 
 def _chosen(

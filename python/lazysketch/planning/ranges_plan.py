@@ -14,7 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import checked_integer, checked_real
+from lazysketch.errors import ArgumentValueError
 from lazysketch.estimation.error_model import deviations_of, level_of
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.estimation.key_ranges import KeyRanges, Located
@@ -103,6 +104,8 @@ def plan_ranges(
     schedule: Schedule | None = None,
     relation: Relation = "substitution",
     mechanism: MechanismName = "tree",
+    max_weight: int = 1,
+    mean_weight: float | None = None,
     max_events_per_user: int = 1,
     person_bound: PersonBound | None = None,
     confidence: float = 0.95,
@@ -127,6 +130,8 @@ def plan_ranges(
         schedule: as for :class:`lazysketch.Ranges`, instead of a horizon.
         relation: ``"substitution"`` or ``"zero-out"``.
         mechanism: as for :class:`lazysketch.Ranges`.
+        max_weight: largest weight of one key; errors are in weights then.
+        mean_weight: mean weight of a key, at most ``max_weight``, which it is by default.
         max_events_per_user: events of one person that are protected together.
         person_bound: what is counted of each person, who is protected then. Keys beyond it are no
             part of ``keys``.
@@ -161,6 +166,7 @@ def plan_ranges(
         horizon=horizon,
         schedule=schedule,
         mechanism=mechanism,
+        max_weight=max_weight,
         max_events_per_user=max_events_per_user,
         person_bound=person_bound,
     )
@@ -169,7 +175,9 @@ def plan_ranges(
     length = spec.schedule.horizon or expected
     if steps is not None:
         length = checked_integer("steps", steps, most=_LARGEST)
-    cells = CellsOfRanges(spec, mean_noise_variance(spec, length), expected)
+    # The mean square of weights is at most the product of the largest and the mean.
+    squares = expected * spec.max_weight * _checked_mean(mean_weight, spec.max_weight)
+    cells = CellsOfRanges(spec, mean_noise_variance(spec, length), squares)
     standard = cells.error_between_keys()
     return RangesPlan(
         spec=spec,
@@ -185,20 +193,30 @@ def plan_ranges(
     )
 
 
+def _checked_mean(mean_weight: object, max_weight: int) -> float:
+    wanted = f"a number above 0, at most max_weight, {max_weight:,}"
+    if mean_weight is None:
+        return float(max_weight)
+    mean = checked_real("mean_weight", mean_weight, wanted=wanted)
+    if mean > max_weight:
+        raise ArgumentValueError(f"mean_weight: expected {wanted}, got {mean:g}")
+    return mean
+
+
 class CellsOfRanges:
     """The cells of a table of ranges, and the variances of what is in them.
 
     Args:
         spec: the description.
         noise: variance of the noise of a cell.
-        keys: that are spread evenly.
+        squares: of the weights of all keys, which are spread evenly, added up.
     """
 
-    def __init__(self, spec: TableSpec, noise: float, keys: int) -> None:
+    def __init__(self, spec: TableSpec, noise: float, squares: float) -> None:
         empty = np.broadcast_to(np.int64(0), (spec.depth, spec.width))
         self._table = KeyRanges(table=empty, locate=self._located, noise_variance=noise)
         self._exact = exact_coefficients(spec.depth, spec.width)
-        self._noise, self._colliding = noise, noise + keys / spec.width
+        self._noise, self._colliding = noise, noise + squares / spec.width
 
     def error_between_keys(self) -> float:
         """Return the root mean square error of ranges between two random keys."""

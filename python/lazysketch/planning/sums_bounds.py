@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.arguments import checked_integer, checked_number
+from lazysketch.arguments import checked_integer, checked_number, checked_share
 from lazysketch.errors import ArgumentValueError
 from lazysketch.planning.noise_over_time import mean_noise_variance
-from lazysketch.planning.sums_plan import SHARE, SKEW, checked_share, collisions_of, workload_of
+from lazysketch.planning.sums_plan import SHARE, SKEW, collisions_of, workload_of
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.value_grid import plain_values
@@ -112,7 +112,7 @@ def clip_bounds(
         (0.0, True, True)
     """
     length = checked_integer("steps", steps, most=_LARGEST)
-    events = checked_share(share) * length
+    events = checked_share("share", share) * length
     workload = workload_of(length, skew, distinct)
     values = np.sort(plain_values(sample))
     if len(values) < _FEWEST or not math.isfinite(values[-1] - values[0]):

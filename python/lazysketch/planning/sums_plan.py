@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.arguments import checked_integer, checked_number, checked_real
+from lazysketch.arguments import checked_integer, checked_number, checked_share
 from lazysketch.errors import ArgumentValueError
 from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import checked_confidence
@@ -34,7 +34,6 @@ __all__ = [
     "SHARE",
     "SKEW",
     "SumsPlan",
-    "checked_share",
     "collisions_of",
     "plan_sums",
     "workload_of",
@@ -141,7 +140,7 @@ def plan_sums(
         True
     """
     length = checked_integer("steps", steps, most=_LARGEST)
-    part = checked_share(share)
+    part = checked_share("share", share)
     certain = checked_confidence(confidence)
     workload = workload_of(length, skew, distinct)
     spec = sums_spec(**options)
@@ -306,20 +305,3 @@ def workload_of(steps: int, skew: object, distinct: object) -> Workload:
     if not 0.0 <= chosen <= _MOST_SKEW:
         raise ArgumentValueError(f"skew: expected {wanted}, got {chosen:g}")
     return Workload.zipf(chosen, distinct=items, events=float(steps))
-
-
-def checked_share(share: object) -> float:
-    """Return the share of an item.
-
-    Args:
-        share: above 0 and below 1.
-
-    Raises:
-        ArgumentTypeError: not a number.
-        ArgumentValueError: outside its range.
-    """
-    wanted = "a number above 0 and below 1"
-    part = checked_real("share", share, wanted=wanted)
-    if part >= 1.0:
-        raise ArgumentValueError(f"share: expected {wanted}, got {part:g}")
-    return part

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, cast
 
 from lazysketch import _native
-from lazysketch.arguments import checked_number
+from lazysketch.arguments import checked_number, checked_share
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.binned import BinnedCounts
 from lazysketch.estimation.error_model import level_of
@@ -105,7 +105,7 @@ class DistributionRelease(ReleaseWithoutItems):
 
         Source: docs/theory.md, "Values".
         """
-        wanted = _checked_share(share)
+        wanted = checked_share("share", share)
         level = checked_confidence(confidence)
         return _interval(self._counts.quantile(wanted, level=level_of(level, among=None)), level)
 
@@ -289,14 +289,6 @@ def _plain_shares(shares: Sequence[float]) -> list[float]:
     if len(found) > _MOST_SHARES:
         raise ArgumentValueError(f"shares: expected at most {_MOST_SHARES:,} numbers, got more")
     return found
-
-
-def _checked_share(share: object) -> float:
-    wanted = "a number above 0 and below 1"
-    number = checked_number("share", share, wanted=wanted)
-    if not 0.0 < number < 1.0:
-        raise ArgumentValueError(f"share: expected {wanted}, got {number:g}")
-    return number
 
 
 def _checked_value(name: str, value: object) -> float:

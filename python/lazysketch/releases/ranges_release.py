@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import checked_integer, checked_share
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.estimation.key_ranges import KeyRanges
@@ -103,7 +103,7 @@ class RangesRelease(ReleaseWithoutItems):
         level = checked_confidence(confidence)
         estimate, least, most = self._keys.between(first, last, miss=1.0 - level)
         if first < last:
-            most = min(most + self._pending, self._keys.most)
+            most = min(most + self._pending * self._max_weight, self._keys.most)
         return Interval(estimate=estimate, low=least, high=most, confidence=level, at="now")
 
     def prefix(self, network: str, *, confidence: float = 0.95) -> Interval:
@@ -145,6 +145,34 @@ class RangesRelease(ReleaseWithoutItems):
             ArgumentValueError: outside its range.
         """
         return self.count_between(0, 1 << self.bits, confidence=confidence)
+
+    def quantile(self, share: float, *, confidence: float = 0.95) -> Interval:
+        """Return the smallest key that at least a share of all keys do not exceed.
+
+        Guarantee: the interval covers the true quantile with at least ``confidence``, up to the
+        approximations of :meth:`count_between`.
+
+        Args:
+            share: above 0 and below 1, such as 0.5 for the median.
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, keys as exact integers; the estimate is NaN if the number of keys is
+            not above 0.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+
+        Source: docs/theory.md, "Ranges of keys".
+        """
+        part = checked_share("share", share)
+        level = checked_confidence(confidence)
+        found, low, high = self._keys.quantile(part, miss=1.0 - level)
+        if self._pending:
+            low, high = 0, (1 << self.bits) - 1
+        estimate = math.nan if found is None else found
+        return Interval(estimate=estimate, low=low, high=high, confidence=level, at="now")
 
     def standard_error(self, low: int, high: int) -> float:
         """Return the standard deviation of the estimate of a range, from noise and collisions.

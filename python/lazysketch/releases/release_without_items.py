@@ -54,11 +54,11 @@ class ReleaseWithoutItems(ReleaseOfKind, FactsOfOneTable):
 
     @property
     def _most(self) -> float:
-        """The number of steps, if each has at most one event."""
+        """The largest weight of all steps, if each has at most one event."""
         one_each = all(
             part.schedule is not None and part.schedule.name != "batch" for part in self._parts
         )
-        return float(self.step) if one_each else math.inf
+        return float(self.step * self._max_weight) if one_each else math.inf
 
     def _described(self, size: str) -> str:
         """Return the text of a release that may be merged.

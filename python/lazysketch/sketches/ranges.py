@@ -76,25 +76,34 @@ class Ranges(HeldTable):
         check_keywords(type(self), positional, options, RangesOptions, example=_EXAMPLE)
         self._table = self._KIND.from_spec(ranges_spec(**options), key=key)
 
-    def update(self, key: int, *, user: object = None) -> None:
+    def update(self, key: int, weight: int = 1, *, user: object = None) -> None:
         """Take one step with a key.
 
         Guarantee: a call that raises changes nothing.
 
         Args:
             key: 0 to 2^bits - 1.
+            weight: 0 to ``max_weight``.
             user: the person of the key, any item; required if people are bounded.
 
         Raises:
             ItemError: not an integer, or outside its range; or a person that is no item.
-            ArgumentValueError: no person.
+            ArgumentTypeError: a weight that is no integer.
+            ArgumentValueError: no person, or a weight outside its range.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update(key, user=user)
+        self._table.update(key, weight, user=user)
 
-    def update_many(self, keys: object, *, column: str | None = None, user: object = None) -> None:
+    def update_many(
+        self,
+        keys: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
+    ) -> None:
         """Take one step for each of many keys, in order.
 
         Guarantee: the whole batch is checked before the first key is counted; the result is that of
@@ -102,6 +111,7 @@ class Ranges(HeldTable):
 
         Args:
             keys: Arrow data, a NumPy array or an iterable of integers.
+            weights: one integer per key, or None for weight 1.
             column: the name of the column, for a table with several columns.
             user: the person of each key, one item per key; required if people are bounded.
 
@@ -109,16 +119,17 @@ class Ranges(HeldTable):
             ItemError: not an integer, or outside its range, or a person that is no item; the
                 message gives its position.
             ArgumentTypeError: no batch, or several columns without ``column``.
-            ArgumentValueError: another number of people.
+            ArgumentValueError: another number of weights or people, or weights outside their range.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_many(keys, column=column, user=user)
+        self._table.update_many(keys, weights, column=column, user=user)
 
     def update_rows(
         self,
         keys: object,
+        weights: object = None,
         *,
         empty_rows: object,
         column: str | None = None,
@@ -128,6 +139,7 @@ class Ranges(HeldTable):
 
         Args:
             keys: the keys of the rows that have one.
+            weights: one integer per key, or None for weight 1.
             empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
             column: the name of the column, for a table with several columns.
             user: the person of each key, as for :meth:`update_many`.
@@ -140,15 +152,23 @@ class Ranges(HeldTable):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_rows(keys, empty_rows=empty_rows, column=column, user=user)
+        self._table.update_rows(keys, weights, empty_rows=empty_rows, column=column, user=user)
 
-    def update_batch(self, keys: object, *, column: str | None = None, user: object = None) -> None:
+    def update_batch(
+        self,
+        keys: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
+    ) -> None:
         """Take one step with any number of keys; for the batch schedule.
 
         Guarantee: the number of keys is not published; nothing is applied when the call raises.
 
         Args:
             keys: Arrow data, a NumPy array or an iterable of integers; may be empty.
+            weights: one integer per key, or None for weight 1.
             column: the name of the column, for a table with several columns.
             user: the person of each key, as for :meth:`update_many`.
 
@@ -160,10 +180,10 @@ class Ranges(HeldTable):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_batch(keys, column=column, user=user)
+        self._table.update_batch(keys, weights, column=column, user=user)
 
     def count_between(self, low: int, high: int, *, confidence: float = 0.95) -> Interval:
-        """Return the number of keys so far from one key up to below another.
+        """Return the number of keys so far from one key up to below another, or their weight.
 
         Guarantee: as :meth:`RangesRelease.count_between`; costs no privacy.
 
@@ -173,7 +193,7 @@ class Ranges(HeldTable):
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate and ends, in events.
+            Estimate and ends, in events, or their weights.
 
         Raises:
             ArgumentTypeError: not an integer, or a confidence that is not a number.
@@ -195,7 +215,7 @@ class Ranges(HeldTable):
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate and ends, in events.
+            Estimate and ends, in events, or their weights.
 
         Raises:
             ArgumentTypeError: not a str, or a confidence that is not a number.
@@ -215,7 +235,7 @@ class Ranges(HeldTable):
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate and ends, in events.
+            Estimate and ends, in events, or their weights.
 
         Raises:
             ArgumentTypeError: not a number.
@@ -224,6 +244,26 @@ class Ranges(HeldTable):
             LiveStateError: called in a forked child process.
         """
         return self.release().total(confidence=confidence)
+
+    def quantile(self, share: float, *, confidence: float = 0.95) -> Interval:
+        """Return the smallest key that at least a share of all keys so far do not exceed.
+
+        Guarantee: as :meth:`RangesRelease.quantile`; costs no privacy.
+
+        Args:
+            share: above 0 and below 1, such as 0.5 for the median.
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, keys as exact integers.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        return self.release().quantile(share, confidence=confidence)
 
     def release(self) -> RangesRelease:
         """Return the public state at this step.

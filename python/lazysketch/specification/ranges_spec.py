@@ -39,6 +39,7 @@ class KeyOptions(_Required, total=False):
         relation: ``"substitution"`` or ``"zero-out"``, with less noise.
         mechanism: ``"tree"`` for the least noise over steps, ``"tree-log"``, ``"tree-deep"``,
             ``"haar"`` or ``"binary"``.
+        max_weight: largest weight of one key, 1 to 2^32, in counts.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
     """
@@ -47,6 +48,7 @@ class KeyOptions(_Required, total=False):
     width: int
     relation: Relation
     mechanism: MechanismName
+    max_weight: int
     max_events_per_user: int
     hash_seed: int | None
 
@@ -78,6 +80,7 @@ def ranges_spec(
     horizon: int | None = None,
     schedule: Schedule | None = None,
     mechanism: MechanismName = "tree",
+    max_weight: int = 1,
     max_events_per_user: int = 1,
     person_bound: PersonBound | None = None,
     hash_seed: int | None = None,
@@ -93,6 +96,7 @@ def ranges_spec(
         horizon: number of steps, or None.
         schedule: when the counts are published.
         mechanism: short name of the mechanism over steps.
+        max_weight: largest weight of one key.
         max_events_per_user: events protected together.
         person_bound: what is counted of each person, or None to protect events.
         hash_seed: public seed.
@@ -118,6 +122,7 @@ def ranges_spec(
         delta=delta,
         relation=relation,
         mechanism=mechanism,
+        max_weight=max_weight,
         max_events_per_user=max_events_per_user,
         person_bound=person_bound,
         hash_seed=hash_seed,

@@ -116,7 +116,7 @@ class StoredHeldTables(Changes, HeldTables):
 
 
 class StoredHeldTable(StoredHeldTables, HeldTable):
-    """An object of a store whose log has batches of one table, without weights."""
+    """An object of a store whose log has batches of one table."""
 
     def _people(self) -> dict[int, _native.People]:
         people = _native.People.of_table(self._table)
@@ -133,7 +133,7 @@ class StoredHeldTable(StoredHeldTables, HeldTable):
             empty = call.empty_rows
             table.update_rows(call.events[0], call.weights, empty_rows=empty, user=user)
         elif call.method == "update_batch":
-            table.update_batch(call.events[0], user=user)
+            table.update_batch(call.events[0], call.weights, user=user)
         elif call.method == ADDED:
             self._gathered(call).add_to(table)
         elif call.method == "add_to_batch":

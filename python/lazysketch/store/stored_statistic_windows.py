@@ -100,8 +100,8 @@ class StatisticsOfStore(WindowsOfStore[Held], StatisticWindows[Held]):
 
         self._make(origin_of, **options)
 
-    def _count(self, events: object, times: object) -> None:
-        self._count_batch(self._batch(events, None, empty_rows=None, column=None, times=times))
+    def _count(self, events: object, times: object, weights: object = None) -> None:
+        self._count_batch(self._batch(events, weights, empty_rows=None, column=None, times=times))
 
 
 @reads_after_commit

@@ -265,8 +265,8 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
     def _converted(self, events: object) -> object:
         return _native.bins_of_values(events, self._edges)
 
-    def _add_converted(self, event: Any) -> bool:
-        return self._add_one(int(_native.bins_of_values([event], self._edges)[0]), 1, None)
+    def _add_converted(self, event: Any, weight: int) -> bool:
+        return self._add_one(int(_native.bins_of_values([event], self._edges)[0]), weight, None)
 
     def __repr__(self) -> str:
         return self._described(f"{self._bins.number:,} bins")

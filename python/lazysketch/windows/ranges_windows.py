@@ -100,24 +100,27 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
         self._bits = spec.depth
         return spec
 
-    def update(self, key: int, *, time: datetime | None = None) -> None:
+    def update(self, key: int, weight: int = 1, *, time: datetime | None = None) -> None:
         """Count one key.
 
         Guarantee: as :meth:`update_many`.
 
         Args:
             key: 0 to 2^bits - 1.
+            weight: 0 to ``max_weight``.
             time: time of the event, for windows of a range; UTC if it has no offset.
 
         Raises:
             ItemError: not an integer, or outside its range.
-            ArgumentTypeError: a missing time, or one that these windows do not take.
+            ArgumentTypeError: a missing time, or one that these windows do not take; a weight that
+                is no integer.
+            ArgumentValueError: a weight outside its range.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._count_one(key, time)
+        self._count_one(key, time, weight)
 
-    def update_many(self, keys: object, *, times: object = None) -> None:
+    def update_many(self, keys: object, weights: object = None, *, times: object = None) -> None:
         """Count many keys, each in one window.
 
         Guarantee: the whole batch is checked before the first key is counted; after an exception
@@ -125,17 +128,18 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
 
         Args:
             keys: Arrow data, a NumPy array or an iterable of integers.
+            weights: one integer per key, or None for weight 1.
             times: for windows of a range, as many timestamps, or integers in nanoseconds since
                 1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
 
         Raises:
             ItemError: not an integer, or outside its range; the message gives its position.
             ArgumentTypeError: a wrong type, missing times, or times that these windows do not take.
-            ArgumentValueError: a wrong number of times.
+            ArgumentValueError: a wrong number of weights or times, or weights outside their range.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._count(keys, times)
+        self._count(keys, times, weights)
 
     def release(self, last: int = 1) -> RangesRelease:
         """Return one release of the last windows that ended.
@@ -167,7 +171,7 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate and ends, in events.
+            Estimate and ends, in events, or their weights.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -186,7 +190,7 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate and ends, in events.
+            Estimate and ends, in events, or their weights.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -204,13 +208,32 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate and ends, in events.
+            Estimate and ends, in events, or their weights.
 
         Raises:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range, or no window has ended.
         """
         return self.release(last).total(confidence=confidence)
+
+    def quantile(self, share: float, last: int = 1, *, confidence: float = 0.95) -> Interval:
+        """Return the smallest key that at least a share of the last windows' do not exceed.
+
+        Guarantee: as :meth:`RangesRelease.quantile`; costs no privacy.
+
+        Args:
+            share: above 0 and below 1, such as 0.5 for the median.
+            last: number of windows; fewer if fewer are kept.
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, keys as exact integers.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, or no window has ended.
+        """
+        return self.release(last).quantile(share, confidence=confidence)
 
     @property
     def bits(self) -> int:

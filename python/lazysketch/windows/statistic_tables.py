@@ -17,6 +17,7 @@ from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.ranges import Ranges
+from lazysketch.specification.distinct import stated_weight
 from lazysketch.specification.schedules import Batch
 from lazysketch.windows.batches import Weights
 from lazysketch.windows.window import AnyWindow, ReleasedWindow
@@ -133,8 +134,8 @@ class StatisticTables(WindowMaker[StatisticTable]):
 
     @property
     def max_weight(self) -> int:
-        """Largest weight of one event, which has none."""
-        return 1
+        """Largest weight of one event; 1 where events have none."""
+        return stated_weight(self._spec.kind, self._spec.max_weight)
 
     @property
     def privacy(self) -> JointPrivacy:

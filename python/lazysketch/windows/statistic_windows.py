@@ -88,21 +88,22 @@ class StatisticWindows(RunningWindows[Held], KeptWindows[Held]):
         one = key_or_fresh(key)
         return lambda spec, _cut, _kept: (StatisticTables(spec, self._KIND, key=one), None)
 
-    def _count_one(self, event: Any, time: datetime | None) -> None:
+    def _count_one(self, event: Any, time: datetime | None, weight: int = 1) -> None:
         """Count one event."""
+        weights = None if type(weight) is int and weight == 1 else [weight]
         if time is not None:
-            self._count([event], [instant_of("time", time)])
-        elif not self._add_converted(event):
-            self._count([event], None)
+            self._count([event], [instant_of("time", time)], weights)
+        elif not self._add_converted(event, weight):
+            self._count([event], None, weights)
 
     @exclusive
-    def _count(self, events: object, times: object) -> None:
+    def _count(self, events: object, times: object, weights: object = None) -> None:
         """Count many events, each in one window."""
-        self._opened().add(self._converted(events), None, times)
+        self._opened().add(self._converted(events), weights, times)
 
-    def _add_converted(self, event: Any) -> bool:
+    def _add_converted(self, event: Any, weight: int) -> bool:
         """Count one event without the detours of a batch, if no window ends before or with it."""
-        return self._add_one(event, 1, None)
+        return self._add_one(event, weight, None)
 
     def _converted(self, events: object) -> object:
         """Return what the tables count of events."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +45,49 @@ def test_every_range_is_exact_without_noise(width: int) -> None:
     for low, high in itertools.combinations_with_replacement(range((1 << BITS) + 1), 2):
         true = int(((keys >= low) & (keys < high)).sum())
         assert counts.between(low, high, miss=0.05)[0] == pytest.approx(true, abs=1e-9)
+
+
+def first_key_that_reaches(keys: npt.NDArray[np.int64], share: float) -> int:
+    """Return the smallest key that at least a share of the keys do not exceed, by counting."""
+    return min(
+        key for key in range(1 << BITS) if int((keys <= key).sum()) >= share * len(keys) - 1e-9
+    )
+
+
+@pytest.mark.parametrize("width", [7, 16])
+@pytest.mark.parametrize("among", [[0], [31], [3, 4], range(1 << BITS)])
+def test_every_quantile_is_exact_without_noise(width: int, among: list[int]) -> None:
+    keys = np.random.default_rng(4).choice(among, 200)
+    counts = replace(exact(keys, width), noise_variance=1e-12)
+    for number in range(1, 40):
+        share = number / 40 + 0.001  # no share is a number of keys
+        if share < 1.0:
+            true = first_key_that_reaches(keys, share)
+            assert counts.quantile(share, miss=0.05) == (true, true, true)
+
+
+def test_quantiles_of_no_keys_are_unknown() -> None:
+    counts = exact(np.array([], dtype=np.int64))
+    assert counts.quantile(0.5, miss=0.05) == (None, 0, (1 << BITS) - 1)
+
+
+def test_noise_widens_a_quantile_to_keys_that_the_counts_do_not_reject() -> None:
+    """Ends from the definition: the counts of all keys, each with its own largest error."""
+    keys = np.arange(1 << BITS).repeat(10)
+    counts = replace(exact(keys), noise_variance=9.0)
+    for share in (0.2, 0.5, 0.77):
+        _, low, high = counts.quantile(share, miss=0.05)
+        ends = []
+        for key in range(1, 1 << BITS):
+            factors = {(0, 0): 0.0, (0, 1): 0.0, **counts.factors(0, key)}
+            less = {cell: share if cell in ((0, 0), (0, 1)) else 0.0 for cell in factors}
+            square = 9.0 * math.fsum((factors[cell] - less[cell]) ** 2 for cell in factors)
+            ends.append((10 * key - share * len(keys), math.sqrt(square)))
+        deviations = NormalDist().inv_cdf(1 - 0.05 / BITS)
+        certain = [key for key, (excess, one) in enumerate(ends, 1) if excess < -deviations * one]
+        refused = [key for key, (excess, one) in enumerate(ends, 1) if excess > deviations * one]
+        assert low == max(certain, default=0)
+        assert high == min(refused, default=1 << BITS) - 1
 
 
 def test_a_range_has_few_cells_and_the_deviation_of_its_weights() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,21 @@ def test_no_event_moves_the_queries_further_than_calibrated(
                 if neighbour in queries:
                     moved = queries[stream] - queries[neighbour]
                     largest = max(largest, int(np.vdot(moved, moved)))
+    assert largest <= noise.l2_sensitivity**2 <= largest * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "substitution"])
+def test_no_weight_moves_the_queries_further_than_calibrated(relation: Relation) -> None:
+    """One event of weight 0, 1 or 2 at a step, in place of another one; the bound is attained."""
+    noise = replace(spec(relation), max_weight=2).noise
+    over_time = strategy("haar", STEPS)
+    largest = 0
+    for function in FUNCTIONS:
+        added = added_to_cells(function)
+        events = [weight * added[key] for weight in range(3) for key in KEYS]
+        others = [0 * added[0]] if relation == "zero-out" else events
+        for one, other in itertools.product(events, others):
+            largest = max(largest, over_time.sensitivity2 * int(np.vdot(one - other, one - other)))
     assert largest <= noise.l2_sensitivity**2 <= largest * (1 + 1e-15)
 
 

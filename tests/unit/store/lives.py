@@ -40,8 +40,8 @@ def values(schedule: Any) -> ls.TableSpec:
     return ls.Distribution(bins=bins, schedule=schedule, **NOISE).spec
 
 
-def ranges(schedule: Any) -> ls.TableSpec:
-    return table("ranges", schedule, depth=6)
+def ranges(schedule: Any, max_weight: int = 1) -> ls.TableSpec:
+    return table("ranges", schedule, depth=6, max_weight=max_weight)
 
 
 def sums(schedule: Any, **options: Any) -> SumsSpec:
@@ -83,6 +83,8 @@ def value(chance: Random) -> float:
 
 def events_of(live: Any, items: list[Any]) -> tuple[list[Any], ...]:
     """Return the columns of a batch of events: of sums each item has a value too."""
+    if isinstance(live, ls.Ranges) and live.spec.max_weight > 1:
+        return items, [key % 10 for key in items]
     if not isinstance(live, ls.Sums):
         return (items,)
     return items, [len(str(item)) - 2.5 for item in items]
@@ -129,6 +131,11 @@ KINDS = {
     ),
     "ranges of batches": Kind(
         lambda store: store.ranges("a", ranges(ls.Batch(horizon=9_000))),
+        lambda chance: chance.randrange(64),
+        batches=True,
+    ),
+    "weights of ranges": Kind(
+        lambda store: store.ranges("a", ranges(ls.Batch(horizon=9_000), max_weight=9)),
         lambda chance: chance.randrange(64),
         batches=True,
     ),

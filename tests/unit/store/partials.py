@@ -50,6 +50,7 @@ OPENED: dict[str, Callable[[Store], Any]] = {
     "distinct": lambda store: store.distinct("a", distinct(BATCHES)),
     "values": lambda store: store.distribution("a", values(BATCHES)),
     "ranges": lambda store: store.ranges("a", ranges(BATCHES)),
+    "ranges of weights": lambda store: store.ranges("a", ranges(BATCHES, max_weight=5)),
     "listed": listed,
     "names": named,
     "names of weights": partial(named, max_weight=5, weighted=True),
@@ -60,6 +61,7 @@ CHOICES: dict[str, list[Any]] = {
     "counters": [*range(8)],
     "values": [-3, 0.5, 1, 7.25, float("inf")],
     "ranges": [0, 5, 31, 32, 63],
+    "ranges of weights": [0, 5, 31, 32, 63],
 }
 """Items of the objects that do not take any."""
 

@@ -133,7 +133,7 @@ class Counting:
                 stored.update_many(items)
             else:
                 stored.update_rows(items, empty_rows=empty_rows)
-        elif isinstance(stored, StoredDistribution | StoredRanges):  # without weights
+        elif isinstance(stored, StoredDistribution):  # without weights
             if empty_rows is None:
                 stored.update_many(items, user=user)
             else:

@@ -163,6 +163,8 @@ class ObjectsOfState:
         assert self.definition is not None, "asked for only after the first run"  # noqa: S101
         counted, chosen = self.definition.counted, self.definition.chosen
         options = {name: self._known[name] for name in OPTIONS_OF[counted]}
+        if counted == RANGES:
+            options["max_weight"] = self.max_weight
         at_end = isinstance(chosen, Single)
         return _STATISTICS[counted](**options, chosen=chosen, at_end=at_end)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lazysketch.releases.any_release import AnyRelease
     from lazysketch.specification.schedules import Schedule
 
-__all__ = ["Answers", "OfNoItems", "Shown", "Statistic"]
+__all__ = ["Answers", "OfNoItems", "Shown", "Statistic", "columns_of"]
 
 
 class _Counted(Protocol):
@@ -107,13 +107,13 @@ class Statistic(WholeStream, OfNoItems):
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Take a step for each event."""
-        self._counted.update_many(*_columns(items, weights), **_of(user))
+        self._counted.update_many(*columns_of(items, weights), **_of(user))
 
     def update_rows(
         self, items: object, weights: object = None, *, empty_rows: object, user: object = None
     ) -> None:
         """Take a step for each row; empty rows have no event."""
-        self._counted.update_rows(*_columns(items, weights), empty_rows=empty_rows, **_of(user))
+        self._counted.update_rows(*columns_of(items, weights), empty_rows=empty_rows, **_of(user))
 
     def moment(self) -> Moment:
         """Return the public state."""
@@ -149,8 +149,13 @@ class Statistic(WholeStream, OfNoItems):
         )
 
 
-def _columns(items: object, weights: object) -> tuple[object, ...]:
-    """Return the columns of a batch; of sums weights are values, elsewhere there are none."""
+def columns_of(items: object, weights: object) -> tuple[object, ...]:
+    """Return the columns of a batch; of sums weights are values, and some have none.
+
+    Args:
+        items: One column.
+        weights: Another one, or None.
+    """
     return (items,) if weights is None else (items, weights)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from lazysketch.cli.distinct_options import DistinctSettings
@@ -91,6 +92,8 @@ def run_of_statistic(
                 windows = state.defined(windows, context)
                 windows.check_kept(result)
                 _check_windows(windows, counting, counted, charged)
+        if isinstance(counting, RangesSettings):
+            counting = replace(counting, max_weight=reading.max_weight or 1)
         if check is not None:
             check(counting)
         by_time = windows is not None and windows.by_time

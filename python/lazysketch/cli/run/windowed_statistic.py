@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
 from lazysketch.cli.distinct_options import DistinctSettings
-from lazysketch.cli.run.statistic import OfNoItems
+from lazysketch.cli.run.statistic import OfNoItems, columns_of
 from lazysketch.cli.run.windowed import Windowed, check_times
 from lazysketch.cli.run.windows import facts_of, named_as_options, span_of
 from lazysketch.cli.statistic_options import DistributionSettings, RangesSettings
@@ -87,10 +87,8 @@ class WindowedStatistic(Windowed, OfNoItems):
     ) -> None:
         del user  # there are none
         check_times(self.windows, times)
-        if isinstance(self.windows, SumsWindows):  # weights are values; there are no others
-            self.windows.update_many(items, weights, times=times)
-        else:
-            self.windows.update_many(items, times=times)
+        columns = columns_of(items, weights)
+        self.windows.update_many(*columns, times=times)
 
     def moment(self) -> Moment | None:
         """Return the public state; None for a range, whose windows end with the input."""

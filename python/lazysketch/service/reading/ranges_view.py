@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentValueError
+from lazysketch.releases.key_questions import range_of_question
 from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.service.reading.statistic_view import StatisticView, count_of
 from lazysketch.service.windows_view import CONFIDENCE
 
 if TYPE_CHECKING:
+    from lazysketch.estimation.intervals import Interval
     from lazysketch.service.windows_view import Plain
 
 __all__ = ["RangesView"]
@@ -66,13 +68,17 @@ class RangesView(StatisticView[RangesRelease]):
 
 
 def _counts(release: RangesRelease, ranges: Sequence[str]) -> list[Plain]:
-    return [
-        {
-            "range": text,
-            **count_of(release.count_between(*_ends(text, release.bits), confidence=CONFIDENCE)),
-        }
-        for text in ranges
-    ]
+    def counted(text: str) -> Interval:
+        ends = range_of_question(text, release.bits)
+        return release.count_between(*ends, confidence=CONFIDENCE)
+
+    try:
+        return [{"range": text, **count_of(counted(text))} for text in ranges]
+    except ArgumentValueError:
+        raise ArgumentValueError(
+            f"range: expected networks of keys of {release.bits} bits such as 10.0.0.0/8, without "
+            f"bits of a host, or two keys that do not fall, at most 2^{release.bits}, got others"
+        ) from None
 
 
 def _parts(bits: int) -> list[str]:
@@ -83,27 +89,3 @@ def _parts(bits: int) -> list[str]:
     if bits == _IPV4_BITS:
         return [f"{ipaddress.IPv4Address(begin)}/{shown}" for begin in begins]
     return [f"{begin}-{begin + size}" for begin in begins]
-
-
-def _ends(text: str, bits: int) -> tuple[int, int]:
-    """Return the first key of a range, and the one after its last."""
-    low, hyphen, high = text.partition("-")
-    if hyphen:
-        first, last = int(low), int(high)
-        if not first <= last <= 1 << bits:
-            raise ArgumentValueError(
-                f"range: expected two keys that do not fall, at most 2^{bits}, got others"
-            )
-        return first, last
-    if bits != _IPV4_BITS:
-        raise ArgumentValueError(
-            f"range: expected two keys with a hyphen, since keys have {bits} bits, got a network"
-        )
-    try:
-        network = ipaddress.IPv4Network(text)
-    except ValueError:
-        raise ArgumentValueError(
-            "range: expected a network such as 10.0.0.0/8 without bits of a host, got another"
-        ) from None
-    begin = int(network.network_address)
-    return begin, begin + network.num_addresses

@@ -108,6 +108,40 @@ def test_a_state_keeps_the_bits(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--bits: expected 16, as in the first run with kept" in capsys.readouterr().err
 
 
+WEIGHED = ["ranges", "flows.csv", "--by", "port", "--bits", "16", "--delta", "1e-5"]
+WEIGHED += ["--epsilon", "8", "--weight", "bytes", "--max-weight", "1500"]
+
+
+def test_weights_are_added_up_and_clipped(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["443,1500"] * 400 + ["80,9000"] * 200 + ["50123,20"] * 50 + ["22,none"]
+    Path("flows.csv").write_text("\n".join(["port,bytes", *rows]) + "\n")
+    found = result_of(capsys, *WEIGHED, "0-100", "100-1000", "--save-release", "flows.lzs")
+    assert found["steps"] == 651
+    release = ls.RangesRelease.load("flows.lzs")
+    assert release.parts[0].privacy.max_weight == 1_500
+    for low, high, truth in [(0, 100, 300_000), (100, 1_000, 600_000), (1_000, 65_536, 1_000)]:
+        certain = release.count_between(low, high, confidence=1 - 1e-9)
+        assert certain.low <= truth <= certain.high
+    assert abs(release.total().estimate - 901_000) < 100_000
+    windows = result_of(capsys, *WEIGHED, "0-1000", "--window", "651", "--save-release", "w.lzs")
+    assert windows["items"][0]["range"] == "0-1000"
+    assert abs(ls.RangesRelease.load("w.lzs").total().estimate - 901_000) < 300_000
+    assert main([*WEIGHED[:-2], "0-1000"]) == 2
+    assert "--max-weight" in capsys.readouterr().err
+
+
+def test_a_state_keeps_the_largest_weight(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("flows.csv").write_text("port,bytes\n" + "443,1500\n" * 300)
+    state = ["--state", "kept", "--key-file", "key", "--save-release", "kept.lzs"]
+    assert result_of(capsys, *WEIGHED, *state)["steps"] == 300
+    with Path("flows.csv").open("a") as file:
+        file.write("80,1500\n" * 300)
+    assert result_of(capsys, "ranges", "flows.csv", *state)["steps"] == 600
+    release = ls.RangesRelease.load("kept.lzs")
+    assert release.parts[0].privacy.max_weight == 1_500
+    assert abs(release.total().estimate - 900_000) < 200_000
+
+
 def test_a_ledger_is_charged(capsys: pytest.CaptureFixture[str]) -> None:
     """Two runs fit the cap by themselves, and not together."""
     place = ["--ledger", "spent", "--ledger-key-file", "key", "--ledger-anchor", "anchor"]
