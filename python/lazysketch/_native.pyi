@@ -690,13 +690,19 @@ def update_batch_of_all(
     tables: Sequence[PrivateSketch], items: Sequence[object], weights: Sequence[object]
 ) -> None: ...
 def add_to_batch_of_all(
-    tables: Sequence[PrivateSketch], items: Sequence[object], weights: Sequence[object]
+    tables: Sequence[PrivateSketch],
+    items: Sequence[object],
+    weights: Sequence[object],
+    *,
+    steps: Sequence[Sequence[tuple[int, int]]] | None = None,
 ) -> None: ...
 def add_bounded_to_batch_of_all(
     tables: Sequence[PrivateSketch],
     items: Sequence[LoggedEvents],
     user: Sequence[LoggedEvents | LoggedPeople],
     weights: Sequence[object],
+    *,
+    steps: Sequence[Sequence[tuple[int, int]]] | None = None,
 ) -> None: ...
 def tick_all(tables: Sequence[PrivateSketch], steps: int) -> None: ...
 def end_epoch_of_all(tables: Sequence[HeavySketch]) -> None: ...

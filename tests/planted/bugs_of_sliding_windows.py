@@ -7,10 +7,13 @@ from typing import Final
 from tests.planted.edits import edited
 from tests.planted.planted_bug import PlantedBug
 
-__all__ = ["BUGS_OF_DIFFERENCES", "BUGS_OF_SLIDING_WINDOWS"]
+__all__ = ["BUGS_OF_DIFFERENCES", "BUGS_OF_SLIDING_WINDOWS", "BUGS_OF_STEPS_AHEAD"]
 
 _WINDOWS: Final = "tests/unit/windows/test_sliding.py::"
 _CUTS: Final = "tests/unit/windows/test_sliding_cuts.py::"
+_RANGES: Final = "tests/unit/windows/test_sliding_ranges.py::"
+_AHEAD: Final = "steps_ahead events_in_any_order_are_those_of_their_steps"
+_RANGE: Final = "lazysketch.windows.by_time_slices"
 _STEPS: Final = "lazysketch.windows.by_step_slices:ByStepSlices"
 _RATE: Final = (
     "tests/unit/windows/test_alerts.py::test_the_rate_is_divided_among_readings_and_items"
@@ -29,6 +32,39 @@ BUGS_OF_DIFFERENCES: Final = (
         subject="distribution",
         claim="The variance of a difference is the sum of both, without the nodes they share.",
         caught_by=_NODES,
+    ),
+)
+
+BUGS_OF_STEPS_AHEAD: Final = (
+    PlantedBug(
+        name="events-one-step-early",
+        subject="schedule",
+        claim="Events of a later step are counted in the one before.",
+        caught_by="steps_ahead tables_alone_count_the_same",
+    ),
+    PlantedBug(
+        name="steps-that-are-skipped-lose-their-events",
+        subject="schedule",
+        claim="Of several steps that end at once, events of all but the first are not published.",
+        caught_by=_AHEAD,
+    ),
+    PlantedBug(
+        name="names-of-later-epochs-in-the-open-one",
+        subject="discovery",
+        claim="Names of an epoch whose events come early are counted in the epoch that is open.",
+        caught_by=_AHEAD,
+    ),
+    PlantedBug(
+        name="epochs-that-are-skipped-stay-unpublished",
+        subject="discovery",
+        claim="Of several epochs that end at once, only the first publishes its names.",
+        caught_by=_AHEAD,
+    ),
+    PlantedBug(
+        name="events-of-later-steps-are-left-out-of-a-state",
+        subject="durable state",
+        claim="A sketch is saved without the events of later steps.",
+        caught_by="steps_ahead what_cannot_be_counted_changes_nothing",
     ),
 )
 
@@ -101,10 +137,65 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         name="range-without-its-first-slice",
         subject="schedule",
         claim="Sliding windows of a range begin after the first slice.",
-        caught_by=_CUTS + "test_windows_of_a_range_count_the_events_of_their_times",
+        caught_by=_RANGES + "test_all_streams_of_four_slices_in_any_order[1]",
         patch=edited(
-            "lazysketch.windows.by_time_slices:ByTimeSlices.ended",
-            ("return (replace(first, end=first.begin), first, *others)", "return (first, *others)"),
+            f"{_RANGE}:ByTimeSlices.ended",
+            ("super().ended if", "super().ended[1:] if"),
+        ),
+    ),
+    PlantedBug(
+        name="block-of-a-range-with-as-many-leaves-as-slices",
+        subject="sensitivity",
+        claim="An event that moves from the begin of a block to its end costs more than stated.",
+        caught_by=_RANGES + "test_an_event_that_moves_costs_what_the_noise_covers[32]",
+        patch=edited(
+            f"{_RANGE}:TimeSlidingCut.__init__",
+            ("Batch(horizon=leaves_of(block))", "Batch(horizon=block)"),
+        ),
+    ),
+    PlantedBug(
+        name="interrupted-end-of-a-range-begins-anew",
+        subject="durable state",
+        claim="After an interrupted end the slices of a block are kept once more, at later pushes.",
+        caught_by=_RANGES
+        + "test_an_end_that_is_interrupted_publishes_each_slice_once[9-MemoryError-False]",
+        patch=edited(
+            f"{_RANGE}:ByTimeSlices._publish",
+            ("range(len(self._done) - first, slices + 1)", "range(1, slices + 1)"),
+        ),
+    ),
+    PlantedBug(
+        name="part-of-a-range-is-read-before-its-end",
+        subject="schedule",
+        claim="Slices are read while others are not published yet.",
+        caught_by=_RANGES
+        + "test_an_end_that_is_interrupted_publishes_each_slice_once[9-MemoryError-False]",
+        patch=edited(
+            f"{_RANGE}:ByTimeSlices.ended",
+            ("super().ended if self.finished else ()", "super().ended"),
+        ),
+    ),
+    PlantedBug(
+        name="slices-of-a-range-are-all-the-first",
+        subject="schedule",
+        claim="Events of all slices of a block are counted in its first one.",
+        caught_by=_RANGES + "test_all_streams_of_four_slices_in_any_order[2]",
+        patch=edited(
+            "lazysketch.windows.by_time:ByTime._steps_of",
+            (
+                "return [*zip(slices.tolist(), events.tolist(), strict=True)]",
+                "return [(0, int(events.sum()))] if len(slices) else []",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="names-of-a-range-once-per-block",
+        subject="discovery",
+        claim="An item that is heavy in a sixth of a window is not found.",
+        caught_by=_RANGES + "test_names_of_epochs_whose_events_come_late",
+        patch=edited(
+            f"{_RANGE}:TimeSlidingCut.discovery_epoch",
+            ("return self._epoch", "return self.steps"),
         ),
     ),
     PlantedBug(

@@ -9,7 +9,7 @@ from tests.planted.bugs_of_distinct_items import BUGS_OF_DISTINCT_ITEMS_IN_THE_C
 from tests.planted.bugs_of_partial_counts import BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE
 from tests.planted.bugs_of_people import BUGS_OF_PEOPLE_IN_THE_CORE
 from tests.planted.bugs_of_releases import BUGS_OF_RELEASES
-from tests.planted.bugs_of_sliding_windows import BUGS_OF_DIFFERENCES
+from tests.planted.bugs_of_sliding_windows import BUGS_OF_DIFFERENCES, BUGS_OF_STEPS_AHEAD
 from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_FINAL_PUSH
 from tests.planted.bugs_of_values import BUGS_OF_VALUES_IN_THE_CORE
 from tests.planted.planted_bug import PlantedBug
@@ -26,6 +26,7 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
     *BUGS_OF_PEOPLE_IN_THE_CORE,
     *BUGS_OF_THE_FINAL_PUSH,
     *BUGS_OF_DIFFERENCES,
+    *BUGS_OF_STEPS_AHEAD,
     *BUGS_OF_RELEASES,
     PlantedBug(
         name="noise-repeats-after-1024-pushes",

@@ -18,7 +18,14 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import converted
 from lazysketch.windows.durations import instant_of
 
-__all__ = ["UNKNOWN_TIME", "ClockBoundaries", "TimeRange", "checked_clock", "checked_times"]
+__all__ = [
+    "UNKNOWN_TIME",
+    "ClockBoundaries",
+    "TimeRange",
+    "Times",
+    "checked_clock",
+    "checked_times",
+]
 
 UNKNOWN_TIME: Final = np.iinfo(np.int64).min
 _MOST_WINDOWS: Final = 1 << 16

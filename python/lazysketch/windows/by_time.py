@@ -7,7 +7,7 @@ import numpy as np
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.windows.batches import people_of, taken, unchanging
-from lazysketch.windows.boundaries import TimeRange, checked_times
+from lazysketch.windows.boundaries import TimeRange, Times, checked_times
 from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window import AnyWindow, instant
 from lazysketch.windows.window_tables import One, WindowMaker, core_tables
@@ -16,17 +16,26 @@ __all__ = ["ByTime"]
 
 
 class ByTime(OpenWindows[One]):
-    """All windows of a public range, open until the end of the input; each is one step."""
+    """All windows of a public range, open until the end of the input.
+
+    Each has one table, and is one step of it; of sliding windows, a table has a step for each of
+    its ``slices``.
+    """
 
     def __init__(
-        self, tables: WindowMaker[One], *, time_range: TimeRange, since: Progress | None
+        self,
+        tables: WindowMaker[One],
+        *,
+        time_range: TimeRange,
+        since: Progress | None,
+        slices: int = 1,
     ) -> None:
         """Open all windows, unless they are published."""
-        self._tables, self._range = tables, time_range
+        self._tables, self._range, self._slices = tables, time_range, slices
         # Windows in order, as `finish` publishes them: the next is that of `_live[len(_done)]`.
         self._done: list[AnyWindow] = [] if since is None else list(since.ended)
         self._finishing = self._over = since is not None and since.finished
-        windows = range(0 if self._over else time_range.windows)
+        windows = range(0 if self._over else -(-time_range.windows // slices))
         self._live = [tables.make(number) for number in windows]
 
     @property
@@ -69,7 +78,8 @@ class ByTime(OpenWindows[One]):
         self._tables.check(events, given)
         people = people_of(user, events=len(events), bounded=self._tables.bounds_people)
         order = np.argsort(places, kind="stable")
-        numbers, starts = np.unique(places[order], return_index=True)
+        placed = places[order]
+        numbers, starts = np.unique(placed // self._slices, return_index=True)
         parts = [
             (self._live[number], positions)
             for number, positions in zip(numbers, np.split(order, starts[1:]), strict=False)
@@ -86,16 +96,25 @@ class ByTime(OpenWindows[One]):
         ]
         tables = [table for table, _, _ in batches]
         split, weights_of = [part for _, part, _ in batches], [of for _, _, of in batches]
+        steps = None
+        if self._slices > 1:
+            steps = [self._steps_of(places[positions]) for _, positions in parts]
         # One call of the core for all windows, which no interrupt divides.
         if people is None:
-            _native.add_to_batch_of_all(tables, split, weights_of)
+            _native.add_to_batch_of_all(tables, split, weights_of, steps=steps)
         else:
             _native.add_bounded_to_batch_of_all(
                 tables,
                 [_native.logged_events(part) for part in split],
                 [people.take(positions) for _, positions in parts],
                 weights_of,
+                steps=steps,
             )
+
+    def _steps_of(self, places: Times) -> list[tuple[int, int]]:
+        """Return the steps of one table that have events, in order, and how many."""
+        slices, events = np.unique(places % self._slices, return_counts=True)
+        return [*zip(slices.tolist(), events.tolist(), strict=True)]
 
     def settle(self) -> None:
         """Publish all windows if ``finish`` was called."""

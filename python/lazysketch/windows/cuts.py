@@ -56,6 +56,8 @@ class Cut(ABC):
         steps: number of steps of a window.
         width: default number of columns, None if it follows from the steps.
         open_windows: how many windows are open at the same time.
+        open_steps: steps of a window whose events are kept apart, before they are published.
+        open_epochs: epochs of a window whose names are counted at the same time.
         takes_times: True if events come with times.
         moves: True if the event that replaces another one may be in another window.
     """
@@ -64,6 +66,8 @@ class Cut(ABC):
     steps: int
     width: int | None = _WIDTH
     open_windows: int = 1
+    open_steps: int = 1
+    open_epochs: int = 1
     takes_times: bool = False
     moves: bool = True
 
@@ -111,7 +115,9 @@ class Cut(ABC):
     def memory_of_window(
         self, memory: int, *, depth: int, width: int | None, levels: int = 1
     ) -> int:
-        """Return the bytes for the tables of one window, without its open step.
+        """Return the bytes for the tables of one window, without its open steps.
+
+        Names of several epochs at a time have a table each; then it is the bytes with one of them.
 
         Args:
             memory: bytes for all open windows.
@@ -124,18 +130,22 @@ class Cut(ABC):
             ArgumentValueError: a size outside its range, or too little memory.
         """
         tables = self.open_windows * levels
-        share = memory // tables
+        cells = 0
         if isinstance(self.schedule, Batch):
             rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
             columns = _WIDTH if width is None else checked_integer("width", width)
-            share -= CELL_BYTES * rows * columns
-        if share < LEAST_MEMORY:
-            least = (memory // tables - share + LEAST_MEMORY) * tables
+            cells = CELL_BYTES * rows * columns
+        # With one epoch, its names and the published table share what they need.
+        shared, epochs = (0, 1) if self.open_epochs == 1 else (cells, self.open_epochs)
+        fixed = cells * self.open_steps + shared
+        least = (fixed + LEAST_MEMORY * epochs) * tables
+        if memory < least:
+            slices = self.open_windows * self.open_steps
             raise ArgumentValueError(
-                f"memory: expected at least {least:,} bytes for {self.open_windows:,} open "
+                f"memory: expected at least {least:,} bytes for {slices:,} open "
                 f"windows, got {memory:,}"
             )
-        return share * levels
+        return ((memory // tables - fixed) // epochs + shared) * levels
 
 
 class StepCut(Cut):

@@ -41,9 +41,9 @@ class Sliding(LiveWindows, PublishedSlides):
     ``delta``)-DP for one event (or ``max_events_per_user`` of them, in any slices), as
     :class:`Windows` state it: each event is counted in one block, and windows are post-processing.
     Under substitution the event may have any other item and, with slices of time, any other time:
-    it changes two slices then. With ``person_bound`` it holds for all events of one person *within
-    one block*. The times at which slices begin and end never depend on an event, and the number of
-    events in a slice of time is not published.
+    it changes two slices then, of one block or of two. With ``person_bound`` it holds for all
+    events of one person *within one block*. The times at which slices begin and end never depend on
+    an event, and the number of events in a slice of time is not published.
 
     Args:
         every: length of a slice: a duration such as ``"1min"`` or a timedelta, or a number of
@@ -58,7 +58,8 @@ class Sliding(LiveWindows, PublishedSlides):
             a block if that is shorter. A name is found if it is heavy within that time.
         begin: with ``end``, a public range, as ISO text or a datetime. Slices are then cut by the
             time of each event, all are open until :meth:`finish`, and events outside the range are
-            not counted. Each is a block, so a window is a sum of slices.
+            not counted. Until then each slice with events has exact counts of its own, of 8 bytes
+            per cell, which ``memory`` bounds together with all else that is open.
         end: the instant at which the range ends.
         clock: returns seconds since 1970, by default those of the machine's clock; it must not
             depend on events.

@@ -68,6 +68,7 @@ def slices_cut(
     if discovery_epoch is not None and listed:
         raise ArgumentTypeError("discovery_epoch: expected none with a domain, got one")
     in_range = begin is not None or end is not None
+    time_range: TimeRange | None = None
     by_steps = not isinstance(every, str | timedelta)
     if by_steps:
         _refuse("begin, end, clock", "slices of steps", begin, end, clock)
@@ -77,13 +78,14 @@ def slices_cut(
         length = duration_of("every", every)
         slices = _slices_of(duration_of("span", span), every=length)
     if in_range:
-        _refuse("block, discovery_epoch, clock", "a range of time", block, discovery_epoch, clock)
+        _refuse("clock", "a range of time", clock)
         if begin is None or end is None:
             raise ArgumentTypeError("begin, end: expected both ends of a range, got one")
         first, last = instant_of("begin", begin), instant_of("end", end)
         time_range = TimeRange(first=first, end=last, every=length)
-        return SlicesCut(TimeSlidingCut(time_range, span=slices), length, slices, 1)
     chosen = best_block(slices)
+    if time_range is not None:
+        chosen = min(chosen, time_range.windows)
     if block is not None:
         chosen = checked_integer("block", block, most=LARGEST_BLOCK)
     # Of a list of items nothing is discovered.
@@ -91,7 +93,10 @@ def slices_cut(
     if discovery_epoch is not None:
         epoch = checked_integer("discovery_epoch", discovery_epoch, most=chosen)
     cut: Cut
-    if by_steps:
+    if time_range is not None:
+        names = chosen if listed else epoch
+        cut = TimeSlidingCut(time_range, span=slices, block=chosen, discovery_epoch=names)
+    elif by_steps:
         cut = StepSlidingCut(length, span=slices, block=chosen, discovery_epoch=epoch)
     else:
         now = _checked(clock)

@@ -12,6 +12,7 @@ use crate::weights::{TableWeights, counts_of, weights_of};
 use lazysketch_core::key::{MasterKey, SketchId};
 use lazysketch_core::parameters::{PersonBound, Shape};
 use lazysketch_core::people::People as CorePeople;
+use lazysketch_core::sketch::steps_ahead::{EventsOfSteps, StepPart};
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::{Items, StepRows};
 use lazysketch_core::{Error, memory};
@@ -96,7 +97,7 @@ pub(crate) struct RowsOfPeople<'py> {
     user: Bound<'py, PyAny>,
     weights: Option<Bound<'py, PyAny>>,
     empty: Vec<u64>,
-    place: Place,
+    place: Place<'static>,
 }
 
 impl<'py> RowsOfPeople<'py> {
@@ -202,13 +203,47 @@ fn of_user(py: Python<'_>, error: PyErr) -> PyErr {
 
 /// Where the events of a change go.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum Place<'a> {
     /// Each in a step of its own.
     Rows,
     /// All in one step.
     OneStep,
     /// In the step that is open, which is closed later.
     OpenStep,
+    /// In that step and in later ones, in their order.
+    Steps(&'a [StepPart]),
+}
+
+impl Place<'_> {
+    /// All checks and all memory of [`Self::count`], which then cannot fail.
+    pub(crate) fn prepare(
+        self,
+        core: &mut Core,
+        (items, weights, empty): (Items<'_>, Option<&[u64]>, &[u64]),
+    ) -> Result<(), Error> {
+        match self {
+            Self::Rows => core.prepare_rows(StepRows::new(items, weights, empty)?),
+            Self::OneStep => core.prepare_batch(items, weights),
+            Self::OpenStep => core.prepare_open_step(items, weights),
+            Self::Steps(parts) => {
+                core.prepare_steps_ahead(EventsOfSteps::new(items, weights, parts)?)
+            }
+        }
+    }
+
+    /// Count events, and rows without one.
+    pub(crate) fn count(
+        self,
+        core: &mut Core,
+        (items, weights, empty): (Items<'_>, Option<&[u64]>, &[u64]),
+    ) -> Result<(), Error> {
+        match self {
+            Self::Rows => core.update_rows(StepRows::new(items, weights, empty)?),
+            Self::OneStep => core.update_batch(items, weights),
+            Self::OpenStep => core.add_to_batch(items, weights),
+            Self::Steps(parts) => core.add_to_steps(EventsOfSteps::new(items, weights, parts)?),
+        }
+    }
 }
 
 /// Rows of some tables that count one stream, with the person of each event.
@@ -222,7 +257,7 @@ pub(crate) struct BoundedChange<'a> {
     pub(crate) user: &'a [u128],
     pub(crate) weights: TableWeights,
     pub(crate) empty: Vec<u64>,
-    pub(crate) place: Place,
+    pub(crate) place: Place<'a>,
 }
 
 /// Count the events of some changes, at all of their tables or at none, as far as their people may
@@ -302,19 +337,15 @@ impl BoundedChange<'_> {
         if let Core::Heavy(sketch) = core {
             sketch.check_people(self.people.counted_events)?;
         }
-        while_bounded(core, |core| match self.place {
-            Place::Rows => core.prepare_rows(StepRows::new(items, weights, &self.empty)?),
-            Place::OneStep => core.prepare_batch(items, weights),
-            Place::OpenStep => core.prepare_open_step(items, weights),
+        while_bounded(core, |core| {
+            (self.place).prepare(core, (items, weights, &self.empty))
         })
     }
 
     fn count(&self, at: usize, core: &mut Core, weights: Option<&[u64]>) -> Result<(), Error> {
         let items = self.items[at];
-        while_bounded(core, |core| match self.place {
-            Place::Rows => core.update_rows(StepRows::new(items, weights, &self.empty)?),
-            Place::OneStep => core.update_batch(items, weights),
-            Place::OpenStep => core.add_to_batch(items, weights),
+        while_bounded(core, |core| {
+            (self.place).count(core, (items, weights, &self.empty))
         })
     }
 }

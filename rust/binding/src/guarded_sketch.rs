@@ -8,6 +8,7 @@ use crate::weights::weights_of;
 use lazysketch_core::partial::{Levels, PartialCounts, PartialSpec};
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
+use lazysketch_core::sketch::steps_ahead::EventsOfSteps;
 use lazysketch_core::table::items::{Items, StepRows};
 use lazysketch_core::{Error, Result};
 use pyo3::prelude::*;
@@ -132,6 +133,22 @@ impl Core {
         match self {
             Self::Plain(sketch) => sketch.add_to_batch(items, weights),
             Self::Heavy(sketch) => sketch.add_to_batch(items, weights),
+        }
+    }
+
+    /// All checks and all memory of [`Self::add_to_steps`], which then cannot fail.
+    pub(crate) fn prepare_steps_ahead(&mut self, events: EventsOfSteps<'_>) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.prepare_steps_ahead(events),
+            Self::Heavy(sketch) => sketch.prepare_steps_ahead(events),
+        }
+    }
+
+    /// Count events of the open step and of later ones.
+    pub(crate) fn add_to_steps(&mut self, events: EventsOfSteps<'_>) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.add_to_steps(events),
+            Self::Heavy(sketch) => sketch.add_to_steps(events),
         }
     }
 

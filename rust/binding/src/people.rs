@@ -7,6 +7,7 @@ use crate::logged_events::LoggedEvents;
 use crate::logged_people::LoggedPeople;
 use crate::private::PrivateSketch;
 use crate::saved_state::SavedState;
+use crate::several_tables::{StepsOfTable, parts_of};
 use crate::weights::{TableWeights, counts_of, weights_of};
 use lazysketch_core::key::{MasterKey, SketchId};
 use lazysketch_core::memory;
@@ -158,11 +159,11 @@ pub(crate) fn people_of_batch(user: &Bound<'_, PyAny>) -> PyResult<LoggedEvents>
 }
 
 /// Count events of the open step, at every table those of its own, as far as the people of each
-/// table may contribute them.
+/// table may contribute them. With `steps` they are those of later steps too.
 #[pyfunction]
 #[pyo3(
-    signature = (tables, items, user, weights),
-    text_signature = "(tables, items, user, weights)"
+    signature = (tables, items, user, weights, *, steps=None),
+    text_signature = "(tables, items, user, weights, *, steps=None)"
 )]
 pub(crate) fn add_bounded_to_batch_of_all<'py>(
     py: Python<'py>,
@@ -170,7 +171,9 @@ pub(crate) fn add_bounded_to_batch_of_all<'py>(
     items: Vec<Bound<'py, LoggedEvents>>,
     user: Vec<Bound<'py, PyAny>>,
     weights: Vec<Option<Bound<'py, PyAny>>>,
+    steps: Option<Vec<StepsOfTable>>,
 ) -> PyResult<()> {
+    let steps = parts_of(steps, tables.len())?;
     if [items.len(), user.len(), weights.len()] != [tables.len(); 3] {
         let message = "items: expected one batch per table, got another number";
         return Err(ArgumentValueError::new_err(message));
@@ -192,7 +195,10 @@ pub(crate) fn add_bounded_to_batch_of_all<'py>(
             user: user[at].get().identities(),
             weights: TableWeights::shared(weights_of(weights[at].as_ref())?, 1),
             empty: Vec::new(),
-            place: Place::OpenStep,
+            place: match &steps {
+                None => Place::OpenStep,
+                Some(parts) => Place::Steps(&parts[at]),
+            },
         });
     }
     make_all(py, &changes)

@@ -5,6 +5,7 @@
 //! converted and checked first; then all tables change, and no Python code runs in between.
 
 use crate::batches::{PreparedBatch, batch_of};
+use crate::bounded_change::Place;
 use crate::errors::ArgumentValueError;
 use crate::event_batch::Events;
 use crate::guarded_sketch::{Core, GuardedSketch, change_all, change_all_briefly};
@@ -16,6 +17,7 @@ use crate::owned_items::BorrowedItems;
 use crate::private::PrivateSketch;
 use crate::weights::{TableWeights, counts_of, weights_of};
 use lazysketch_core::item::Item;
+use lazysketch_core::sketch::steps_ahead::StepPart;
 use lazysketch_core::table::items::{Items, StepRows};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -207,24 +209,56 @@ pub(crate) fn update_batch_of_all<'py>(
     )
 }
 
-/// Count events of the open step, at every table those of its own.
+/// The steps of a batch of one table, in their order: how many end before, and the number of events.
+pub(crate) type StepsOfTable = Vec<(u64, u64)>;
+
+/// Return the steps of the batches of some tables, or None if all events are those of the open step.
+pub(crate) fn parts_of(
+    steps: Option<Vec<StepsOfTable>>,
+    tables: usize,
+) -> PyResult<Option<Vec<Vec<StepPart>>>> {
+    let Some(steps) = steps else {
+        return Ok(None);
+    };
+    if steps.len() != tables {
+        let message = "steps: expected those of each table, got another number";
+        return Err(ArgumentValueError::new_err(message));
+    }
+    let part = |(ahead, events)| StepPart { ahead, events };
+    let parts = steps
+        .into_iter()
+        .map(|of_table| of_table.into_iter().map(part).collect());
+    Ok(Some(parts.collect()))
+}
+
+/// Count events of the open step, at every table those of its own. With `steps` they are those of
+/// later steps too.
 #[pyfunction]
-#[pyo3(signature = (tables, items, weights))]
+#[pyo3(
+    signature = (tables, items, weights, *, steps=None),
+    text_signature = "(tables, items, weights, *, steps=None)"
+)]
 pub(crate) fn add_to_batch_of_all<'py>(
     py: Python<'py>,
     tables: Vec<Table<'py>>,
     items: Vec<Bound<'py, PyAny>>,
     weights: Vec<Option<Bound<'py, PyAny>>>,
+    steps: Option<Vec<StepsOfTable>>,
 ) -> PyResult<()> {
     require_one_per_table("weights", &tables, weights.len())?;
+    let steps = parts_of(steps, tables.len())?;
     let batches = batches_of(&tables, &items)?;
     let weights = TableWeights::of_each(&weights)?;
     let borrowed = borrowed_of(&batches)?;
+    let place = |at: usize| match &steps {
+        None => Place::OpenStep,
+        Some(parts) => Place::Steps(&parts[at]),
+    };
     change_all(
         py,
         &guarded(&tables),
-        |at, core| core.prepare_open_step(borrowed[at].items(), weights.at(at)),
-        |at, core| core.add_to_batch(borrowed[at].items(), weights.at(at)),
+        |at, core| place(at).prepare(core, (borrowed[at].items(), weights.at(at), &[])),
+        |at, core| place(at).count(core, (borrowed[at].items(), weights.at(at), &[])),
     )
 }
 

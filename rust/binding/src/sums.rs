@@ -7,7 +7,6 @@ use crate::event_logging::logged_for_table;
 use crate::guarded_sketch::{Core, change_all, change_all_briefly};
 use crate::private::PrivateSketch;
 use crate::weights::{TableWeights, counts_of, weights_of};
-use lazysketch_core::table::items::StepRows;
 use lazysketch_core::{Error, Result};
 use pyo3::prelude::*;
 
@@ -77,20 +76,11 @@ pub(crate) fn update_sums<'py>(
     let empty = empty.transpose()?.unwrap_or_default();
     let slice = batch.items()?;
     let weights_at = |at: usize| weights.as_deref().filter(|_| at == VALUES);
-    let rows_at = |at: usize| StepRows::new(slice, weights_at(at), &empty);
     let check = |at: usize, core: &mut Core| -> Result<()> {
         check_values(weights.as_deref(), slice.len())?;
-        match place {
-            Place::OpenStep => core.prepare_open_step(slice, weights_at(at)),
-            Place::OneStep => core.prepare_batch(slice, weights_at(at)),
-            Place::Rows => core.prepare_rows(rows_at(at)?),
-        }
+        place.prepare(core, (slice, weights_at(at), &empty))
     };
-    let change = |at: usize, core: &mut Core| match place {
-        Place::OpenStep => core.add_to_batch(slice, weights_at(at)),
-        Place::OneStep => core.update_batch(slice, weights_at(at)),
-        Place::Rows => core.update_rows(rows_at(at)?),
-    };
+    let change = |at: usize, core: &mut Core| place.count(core, (slice, weights_at(at), &empty));
     let tables = [&counts.guarded, &values.guarded];
     if slice.len() + empty.len() <= SHORT_BATCH {
         return change_all_briefly(py, &tables, check, change);

@@ -1,17 +1,16 @@
-"""Sliding windows of steps, and of a range of time: what they count, and after failures."""
+"""Sliding windows of steps: what they count, and after failures."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracle.windows import DAY, PROMISE, Clock, at, exact
+from tests.oracle.windows import DAY, PROMISE, Clock, exact
 from tests.unit.windows.test_sliding import an_id_per_block  # noqa: F401 -- a fixture
 
 import lazysketch as ls
@@ -23,21 +22,14 @@ from lazysketch.errors import (
     ItemError,
     LazySketchError,
 )
-from lazysketch.windows import UNKNOWN_TIME
 from lazysketch.windows.window_tables import WindowTables
 
 EVERY = 3
-HOURS = 24
 ITEMS = st.lists(st.integers(0, 49), max_size=12)
 
 
 def by_steps(**changes: Any) -> ls.Sliding:
     asked = {**PROMISE, "domain": range(50), "hash_seed": 3, "every": EVERY, "span": 2 * EVERY}
-    return ls.Sliding(**{**asked, **changes})
-
-
-def by_time(**changes: Any) -> ls.Sliding:
-    asked = {**PROMISE, "domain": range(50), "hash_seed": 3, "every": "1h", "span": "3h", **DAY}
     return ls.Sliding(**{**asked, **changes})
 
 
@@ -227,75 +219,6 @@ def test_a_slice_that_goes_on_counts_a_batch_at_most_once(monkeypatch: pytest.Mo
         slides.update(1)
 
 
-@settings(max_examples=20, deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(-1e5, 2e5).map(at), st.integers(0, 49)), max_size=40),
-    st.integers(1, 6),
-)
-def test_windows_of_a_range_count_the_events_of_their_times(
-    events: list[tuple[int, int]], span: int
-) -> None:
-    """In any order of their times; what is outside the range, or has no time, is in no window."""
-    slides, silent = by_time(span=f"{span}h"), by_time(span=f"{span}h")
-    times = np.array([time for time, _ in events], dtype=np.int64)
-    slides.update_many([item for _, item in events], times=times)
-    slides.update_many([1, 2], times=[UNKNOWN_TIME, at(10 * 86_400)])
-    assert (slides.slices, slides.window(), slides.candidates) == (0, None, list(range(50)))
-    for one in (slides, silent):
-        one.finish()
-    assert (slides.slices, slides.block, slides.step) == (HOURS, 1, None)
-    midnight = slides.window(HOURS - 1, last=1)
-    assert midnight is not None
-    for ago in range(HOURS):
-        window, noise = slides.window(ago), silent.window(ago)
-        assert window is not None
-        assert noise is not None
-        stop = HOURS - ago
-        start = max(stop - span, 0)
-        assert window.begin == midnight.begin + timedelta(hours=start)  # type: ignore[operator]
-        assert window.end == midnight.begin + timedelta(hours=stop)  # type: ignore[operator]
-        items = [item for time, item in events if at(3600 * start) <= time < at(3600 * stop)]
-        assert np.array_equal(window.release.table - noise.release.table, exact(items))
-        assert window.whole == (stop - start == span)
-        assert len(window.release.parts) == stop - start
-
-
-def test_an_event_that_moves_changes_two_slices() -> None:
-    """Which is what the noise covers: that of windows of a range (Theorem 12)."""
-    tables = []
-    for hour in (2, 20):
-        slides = by_time()
-        slides.update_many([5], times=[at(3600 * hour)])
-        slides.finish()
-        one = [slides.window(HOURS - 1 - slice_, last=1) for slice_ in range(HOURS)]
-        tables.append([window.release.table for window in one if window is not None])
-    moved = [int(((one - other) ** 2).sum()) for one, other in zip(*tables, strict=True)]
-    assert [number for number, square in enumerate(moved) if square] == [2, 20]
-    slides = by_time()
-    assert sum(moved) <= slides.privacy.sketch.l2_sensitivity**2
-    options = {**PROMISE, "domain": range(50), "every": "1h", **DAY}
-    assert slides.privacy.sketch.sigma == ls.Windows(**options).privacy.sketch.sigma
-
-
-def test_queries_of_a_range() -> None:
-    slides = by_time(domain=["a", "b"], epsilon=8.0)
-    for hour in range(HOURS):
-        slides.update_many(
-            ["a"] * 100 + ["b"] * (10 if hour < 21 else 200),
-            times=[at(3600 * hour)] * (110 if hour < 21 else 300),
-        )
-    slides.finish()
-    assert 600 in slides.interval("b", confidence=1 - 1e-9)
-    assert [hitter.item for hitter in slides.top(2)] == ["b", "a"]
-    assert {change.item: change.difference > 0 for change in slides.changes()} == {
-        "a": False,
-        "b": True,
-    }
-    later = slides.windows_after(datetime(2026, 1, 1, 22))
-    assert later
-    assert slides.windows_after(later[-1].end) == ()
-
-
 def test_windows_after_a_step() -> None:
     slides = by_steps()
     slides.tick(10)
@@ -318,9 +241,14 @@ def test_windows_after_a_step() -> None:
         (DAY, ArgumentTypeError, "begin, end, clock: expected none for slices"),
         ({"every": "1h", "span": "2h", "begin": "2026-01-01"}, ArgumentTypeError, "begin, end: "),
         (
-            {"every": "1h", "span": "2h", "block": 2, **DAY},
+            {"every": "1h", "span": "2h", "clock": lambda: 0.0, **DAY},
             ArgumentTypeError,
-            "block, discovery_epoch, clock: expected none for a range of time",
+            "clock: expected none for a range of time",
+        ),
+        (
+            {"every": "1h", "span": "2h", "block": 481, **DAY},
+            ArgumentValueError,
+            "block: expected an integer from 1 to 480",
         ),
         ({"discovery_epoch": 1}, ArgumentTypeError, "discovery_epoch: expected none"),
         ({"every": "1ms", "span": "1s", **DAY}, ArgumentValueError, "every: expected at most"),

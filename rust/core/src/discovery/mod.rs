@@ -11,7 +11,8 @@
 //! |---|---|
 //! | [`spec`] | guarantee, variant, noise and threshold |
 //! | `selection`, `threshold`, `laplace` | which names are published: by exact counts; by noisy ones |
-//! | `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
+//! | `epoch_counts`, `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
+//! | `epochs_ahead` | epochs whose events come before those of earlier ones |
 //! | `counted_names`, `long_items` | names with their counts; what saves hashing of repeated items |
 //! | [`name`] | identity of items, and what is published of them |
 //!
@@ -27,6 +28,8 @@
 
 pub(crate) mod counted_names;
 mod dictionary;
+mod epoch_counts;
+mod epochs_ahead;
 mod laplace;
 mod long_items;
 mod misra_gries;
@@ -44,12 +47,11 @@ use crate::noise::prf::NoiseFunction;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
-use dictionary::Dictionary;
+use epoch_counts::Counts;
 use long_items::LongItems;
-use misra_gries::MisraGries;
 use name::{CHUNK, Identities, Kept};
 use selection::Selection;
-use spec::{Design, DiscoverySpec, Law, Variant};
+use spec::{Design, DiscoverySpec, Law};
 use std::collections::BTreeMap;
 
 /// Where the noise that all counts of an epoch share is drawn; the key of rank i draws at i + 1.
@@ -76,12 +78,9 @@ struct State {
     identities: Identities,
     fingerprinter: Fingerprinter,
     counts: Counts,
+    /// Those of later epochs, of which events have come.
+    ahead: BTreeMap<u64, Counts>,
     long_items: LongItems,
-}
-
-enum Counts {
-    Dictionary(Dictionary),
-    MisraGries(MisraGries),
 }
 
 impl Discovery {
@@ -97,18 +96,13 @@ impl Discovery {
         // The spec's own part has a fixed length and ends the encoding.
         let parameters = [parameters, &spec.encode()].concat();
         let identities = Identities::new(key, Purpose::ItemIdentity, id, &parameters);
-        let (slots, max_item_bytes) = (design.slots as usize, spec.max_item_bytes as usize);
-        let counts = match design.variant {
-            Variant::Dictionary => Counts::Dictionary(Dictionary::new(slots, max_item_bytes)?),
-            Variant::MisraGries => {
-                Counts::MisraGries(MisraGries::new(identities.dummies(slots)?, max_item_bytes)?)
-            }
-        };
+        let counts = Counts::new(&design, &spec, &identities)?;
         let state = State {
             key: key.derive_wide(Purpose::Discovery, id, &parameters),
             identities,
             fingerprinter,
             counts,
+            ahead: BTreeMap::new(),
             long_items: LongItems::new()?,
         };
         Ok(Self {
@@ -176,8 +170,8 @@ impl Discovery {
         self.tick(1);
     }
 
-    /// Takes steps and ends the epochs that end in them. All epochs after the current one are
-    /// empty, and an empty epoch publishes nothing.
+    /// Takes steps and ends the epochs that end in them. All epochs after the last one with events
+    /// are empty, and an empty epoch publishes nothing.
     pub(crate) fn tick(&mut self, steps: u64) {
         let room = self.spec.steps_per_epoch - self.taken;
         if steps < room {
@@ -185,8 +179,16 @@ impl Discovery {
             return;
         }
         self.end_epoch();
-        self.epoch += (steps - room) / self.spec.steps_per_epoch;
-        self.taken = (steps - room) % self.spec.steps_per_epoch;
+        let mut left = steps - room;
+        while left >= self.spec.steps_per_epoch
+            && self.has_epochs_ahead()
+            && !planted!("epochs-that-are-skipped-stay-unpublished")
+        {
+            left -= self.spec.steps_per_epoch;
+            self.end_epoch();
+        }
+        self.epoch += left / self.spec.steps_per_epoch;
+        self.taken = left % self.spec.steps_per_epoch;
     }
 
     /// Publishes the current epoch, even if it is incomplete, and opens the next.
@@ -201,6 +203,9 @@ impl Discovery {
             });
             if !planted!("counts-of-an-epoch-stay") {
                 state.counts.clear();
+            }
+            if let Some(following) = state.ahead.remove(&(epoch + 1)) {
+                state.counts = following;
             }
         }
         self.epoch += 1;
@@ -385,36 +390,6 @@ impl Design {
                     *published = count(at) + noise >= self.threshold;
                 }
             }
-        }
-    }
-}
-
-impl Counts {
-    fn slots(&self) -> &slots::Slots {
-        match self {
-            Self::Dictionary(counts) => counts.slots(),
-            Self::MisraGries(counts) => counts.slots(),
-        }
-    }
-
-    fn slots_mut(&mut self) -> &mut slots::Slots {
-        match self {
-            Self::Dictionary(counts) => counts.slots_mut(),
-            Self::MisraGries(counts) => counts.slots_mut(),
-        }
-    }
-
-    fn count(&self, slot: usize) -> u64 {
-        match self {
-            Self::Dictionary(counts) => counts.count(slot),
-            Self::MisraGries(counts) => counts.count(slot),
-        }
-    }
-
-    fn clear(&mut self) {
-        match self {
-            Self::Dictionary(counts) => counts.clear(),
-            Self::MisraGries(counts) => counts.clear(),
         }
     }
 }

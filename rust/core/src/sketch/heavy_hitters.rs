@@ -192,9 +192,7 @@ impl HeavySketch {
     /// When it is called must not depend on the events. Interrupted, the next call completes it:
     /// no event comes in between, so the epoch is published with the same contents.
     pub fn finish(&mut self) -> Result<()> {
-        if self.sketch.has_open_step() {
-            self.tick(1)?;
-        }
+        self.tick(self.sketch.steps_with_events())?;
         self.sketch.finish()?;
         self.discovery.finish();
         Ok(())
@@ -280,7 +278,7 @@ fn check_agreement(shape: &Shape, noise: &NoiseSpec, discovery: &DiscoverySpec) 
     Ok(())
 }
 
-fn check_items(items: Items<'_>) -> Result<()> {
+pub(super) fn check_items(items: Items<'_>) -> Result<()> {
     match items {
         Items::Columns(columns, ..) if columns.has_items() => Ok(()),
         Items::Ready(_) | Items::Columns(..) => {

@@ -10,6 +10,7 @@
 //! | `private` | the private sketch: parameters, state, checks, release |
 //! | `saved` | the state of a live sketch in bytes, and going on from it |
 //! | `open_step`, `cell_noise` | events of a step that is not over; the noise of every (cell, push) |
+//! | [`steps_ahead`] | events of the open step and of later ones, in any order |
 //! | [`exact`] | sketches without noise, NOT PRIVATE |
 
 mod cell_noise;
@@ -27,6 +28,7 @@ mod private;
 pub mod public_view;
 mod released_table;
 mod saved;
+pub mod steps_ahead;
 mod updates;
 
 pub use private::PrivateSketch;

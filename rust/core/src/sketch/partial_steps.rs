@@ -104,7 +104,7 @@ impl PrivateSketch {
     /// One step with events that `add` adds to the published counts.
     pub(super) fn add_step(&mut self, add: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
         if self.has_open_step() {
-            self.close_step();
+            self.close_steps(1);
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         add(state)?;

@@ -7,6 +7,7 @@
 use super::cell_noise::Noise;
 use super::kept_table::LastRelease;
 use super::open_step::OpenStep;
+use super::steps_ahead::StepsAhead;
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
 use crate::mechanism::value_tree::ValueTree;
@@ -55,6 +56,8 @@ pub(super) struct State {
     /// Under the batch schedule, the events of the open step, in a table of their own that no read
     /// uses. Allocated by the first `add_to_batch`.
     pub(super) open: Option<OpenStep>,
+    /// The events of later steps.
+    pub(super) ahead: StepsAhead,
     /// The final pushes of a finished sketch; no event is counted after them.
     pub(super) finished: Option<Pushes>,
     pub(super) last_release: LastRelease,
@@ -123,6 +126,7 @@ impl PrivateSketch {
             seen: SeenBits::of(&shape)?,
             values: shape.value_tree()?,
             open: None,
+            ahead: StepsAhead::default(),
             finished: None,
             last_release: LastRelease::None,
         };
@@ -233,9 +237,7 @@ impl PrivateSketch {
     /// Every column gets its final push, whose number follows from its number of pushes. The call
     /// takes effect as a whole: nothing after the switch can fail.
     pub fn finish(&mut self) -> Result<()> {
-        if self.has_open_step() {
-            self.tick(1)?;
-        }
+        self.tick(self.steps_with_events())?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         if state.finished.is_some() && !planted!("final-push-twice") {
             return Ok(());
@@ -256,7 +258,7 @@ impl PrivateSketch {
 
     /// The checks of [`Self::finish`], which then cannot fail.
     pub fn check_finish(&self) -> Result<()> {
-        self.check_steps(u64::from(self.has_open_step()))
+        self.check_steps(self.steps_with_events())
     }
 
     /// True after [`Self::finish`].
@@ -332,6 +334,13 @@ impl PrivateSketch {
 
     /// All checks of `update_batch` and `add_to_batch`.
     pub(super) fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.check_together(items, weights)?;
+        self.check_open(items.len() as u64)?;
+        self.check_steps(1)
+    }
+
+    /// All checks of events that share steps, but for those of the steps.
+    pub(super) fn check_together(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.check_bounded()?;
         if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
             return Err(Error::parameter(
@@ -340,18 +349,21 @@ impl PrivateSketch {
                 "another",
             ));
         }
-        self.check_open(items.len() as u64)?;
         self.check_batch_weights(weights, items.len())?;
         self.check_unweighted(weights)?;
-        self.check_indices(items)?;
-        self.check_steps(1)
+        self.check_indices(items)
     }
 
     /// Checks that the open step stays within the bound on counters, however many calls bring its
     /// events.
     pub(super) fn check_open(&self, events: u64) -> Result<()> {
         let open = self.state.as_ref().and_then(|state| state.open.as_ref());
-        let before = open.map_or(0, OpenStep::events);
+        self.check_more(events, open)
+    }
+
+    /// As [`Self::check_open`], for any step.
+    pub(super) fn check_more(&self, events: u64, step: Option<&OpenStep>) -> Result<()> {
+        let before = step.map_or(0, OpenStep::events);
         let most = self.spec.schedule.events_per_step();
         if events > most - before.min(most) && !planted!("events-per-step-not-enforced") {
             // The number of events is exact: the message gives only the limit.
@@ -364,10 +376,12 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// True from `add_to_batch` until a step is taken, even if the batch was empty.
+    /// True from `add_to_batch` until a step is taken, even if the batch was empty; and while later
+    /// steps have events.
     #[inline]
     pub(super) fn has_open_step(&self) -> bool {
-        let open = self.state.as_ref().and_then(|state| state.open.as_ref());
-        open.is_some_and(OpenStep::has_begun)
+        (self.state.as_ref()).is_some_and(|state| {
+            state.open.as_ref().is_some_and(OpenStep::has_begun) || !state.ahead.is_empty()
+        })
     }
 }

@@ -58,6 +58,10 @@ impl PrivateSketch {
     /// Number of bytes that [`Self::save_after`] appends.
     pub fn saved_bytes(&self) -> Result<usize> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
+        if !state.ahead.is_empty() && !planted!("events-of-later-steps-are-left-out-of-a-state") {
+            let expected = "no events of later steps, for a state that is saved";
+            return Err(Error::parameter("sketch", expected, "some"));
+        }
         let open = state.open.as_ref().map_or(0, OpenStep::saved_bytes);
         let seen = state.seen.as_ref().map_or(0, SeenBits::saved_bytes);
         Ok(FIXED + state.table.saved_bytes() + open + seen)

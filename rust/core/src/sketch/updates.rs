@@ -22,7 +22,7 @@ impl PrivateSketch {
             self.make_room_at(step)?;
         }
         if self.has_open_step() {
-            self.close_step();
+            self.close_steps(1);
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let (item, weight) = match &mut state.seen {
@@ -264,7 +264,7 @@ impl PrivateSketch {
     pub fn tick(&mut self, steps: u64) -> Result<()> {
         self.prepare_steps(steps)?;
         if steps > 0 {
-            self.close_step();
+            self.close_steps(steps);
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         self.step += steps;
@@ -301,7 +301,7 @@ impl PrivateSketch {
             None => open.add(batch)?,
         }
         if planted!("open-step-published") {
-            self.close_step();
+            self.close_steps(1);
         }
         Ok(())
     }
@@ -320,7 +320,7 @@ impl PrivateSketch {
         let threads = if has_open_step { 1 } else { threads };
         self.make_room_for_places()?;
         if has_open_step {
-            self.close_step();
+            self.close_steps(steps);
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let (table, cursor) = (&mut state.table, &mut state.cursor);
@@ -369,15 +369,11 @@ impl PrivateSketch {
         state.table.make_room_for_places()
     }
 
-    /// Moves the events of `add_to_batch` to the published counts; the caller takes the step.
-    pub(super) fn close_step(&mut self) {
-        let Some(state) = self.state.as_mut() else {
-            return;
-        };
-        if let Some(open) = &mut state.open
-            && open.has_begun()
-        {
-            open.close_into(&mut state.table);
+    /// Moves the events of the open step, and of others that end within so many steps, to the
+    /// published counts; the caller takes the steps.
+    pub(super) fn close_steps(&mut self, steps: u64) {
+        if let Some(state) = self.state.as_mut() {
+            state.open_next(self.step + steps);
         }
     }
 }
