@@ -66,8 +66,8 @@ class Alert:
         estimate: its estimated count in the window.
         low: lower end of its interval, above the threshold.
         high: upper end of its interval.
-        begin: begin of the window.
-        end: end of the window.
+        begin: begin of the window; with slices of steps the number of steps before it.
+        end: end of the window, likewise.
     """
 
     item: Item
@@ -75,8 +75,8 @@ class Alert:
     estimate: float
     low: float
     high: float
-    begin: datetime
-    end: datetime
+    begin: datetime | int
+    end: datetime | int
 
 
 class FiredAlerts(Rows[Alert]):
@@ -103,7 +103,7 @@ class Alerts:
     its threshold by about the width of its interval.
 
     Args:
-        windows: a :class:`Sliding` with slices of time, of this process or of a store.
+        windows: a :class:`Sliding`, of this process or of a store.
         rules: one :class:`AlertRule` or more.
         false_alarm_rate: above 0 and below 1/2.
         readings: number of ends of slices for which the rate holds, such as 1,440 for a day of
@@ -160,10 +160,8 @@ class Alerts:
             )
         self._readings = checked_integer("readings", readings, most=_MOST_READINGS)
         self._windows = windows
-        if getattr(windows, "step", None) is not None:
-            raise ArgumentTypeError("windows: expected slices of time, got slices of steps")
         now = windows.window()
-        self._last = None if now is None else _instant(now.end)
+        self._last = None if now is None else now.end
         self._on: frozenset[tuple[Item, float]] = frozenset()
 
     @property
@@ -196,7 +194,7 @@ class Alerts:
             now = {(alert.item, alert.above): alert for alert in found}
             fired += [alert for key, alert in now.items() if key not in self._on]
             self._on = frozenset(now)
-            self._last = _instant(window.end)
+            self._last = window.end
         return FiredAlerts(fired)
 
     def at(self, window: Window) -> list[Alert]:
@@ -222,7 +220,6 @@ class Alerts:
         found = release.interval_many(
             items, confidence=1.0 - 2.0 * self._rate, among=among, known=names
         )
-        begin, end = _instant(window.begin), _instant(window.end)
         return [
             Alert(
                 item=near[place][0],
@@ -230,8 +227,8 @@ class Alerts:
                 estimate=float(found.estimate[place]),
                 low=float(found.low[place]),
                 high=float(found.high[place]),
-                begin=begin,
-                end=end,
+                begin=window.begin,
+                end=window.end,
             )
             for place in range(len(near))
             if found.low[place] > near[place][1]
@@ -247,9 +244,3 @@ class Alerts:
             for rule in self._rules
             for item in (listed if rule.item is None else (rule.item,))
         ]
-
-
-def _instant(moment: datetime | int) -> datetime:
-    """Return an end of a sliding window, which is a time."""
-    assert isinstance(moment, datetime), "slices of steps are refused"  # noqa: S101
-    return moment

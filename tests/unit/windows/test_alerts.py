@@ -36,6 +36,32 @@ def test_an_item_is_reported_once_until_it_has_fallen() -> None:
     assert found == [("a", 500.0, "00:06"), ("a", 500.0, "00:36")]
 
 
+@pytest.mark.parametrize("finishes", [False, True])
+def test_slices_of_steps_are_watched_by_their_steps(finishes: bool) -> None:
+    """Once per item until it has fallen, by the true counts of the last 400 steps."""
+    slides = ls.Sliding(every=100, span=400, domain=["a", "b"], **QUIET)
+    slides.update_many(["a"] * 100)
+    alerts = ls.Alerts(slides, [ls.AlertRule(above=250, item="a")])
+    steps = (["a"] * 300 + ["b"] * 400) * 2 + ["a"] * 340
+    found = []
+    for begin in range(0, len(steps), 70):
+        slides.update_many(steps[begin : begin + 70])
+        found += [(one.begin, one.end) for one in alerts.check()]
+    if finishes:
+        slides.finish()
+        found += [(one.begin, one.end) for one in alerts.check()]
+    steps = ["a"] * 100 + steps
+    expected, above = [], False
+    for end in range(200, len(steps) + 1, 100):
+        begin = max(end - 400, 0)
+        now = steps[begin:end].count("a") > 250
+        expected += [(begin, end)] if now and not above else []
+        above = now
+    assert found == expected
+    assert len(expected) > 2
+    assert ls.FiredAlerts([]).to_dict().keys() >= {"begin", "end"}
+
+
 def test_slices_that_ended_between_two_checks_are_all_read() -> None:
     clock = Clock(0.0)
     slides = hour(clock)

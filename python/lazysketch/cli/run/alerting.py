@@ -21,11 +21,13 @@ import click
 from lazysketch.arguments import shown
 from lazysketch.cli.quantities import STEPS
 from lazysketch.cli.view.output import tell
+from lazysketch.cli.view.window_words import instant_in_words
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
 from lazysketch.releases.rows import printable_item
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from lazysketch import Alert, AlertRule, Alerts
 
@@ -33,6 +35,7 @@ __all__ = ["AlertSettings", "AlertWatch"]
 
 _ANY: Final = "*"
 _DAY: Final = 86_400.0
+_MINUTE: Final = 60.0
 _LONGEST_RUN: Final = 60.0  # seconds, of a command
 _PAUSES: Final = (1.0, 4.0)  # seconds before another attempt
 _LONGEST_VALUE: Final = 1 << 15  # bytes; systems limit what a variable may hold
@@ -46,7 +49,8 @@ class AlertSettings:
         alert: The rules, as ITEM > COUNT.
         alert_run: A command, split as a shell does, but run without one; or None.
         alert_post: An address, or None.
-        false_alarms: The probability of a wrong alert in a day.
+        false_alarms: The probability of a wrong alert in a day, or in as many windows of steps as a
+            day has minutes.
     """
 
     alert: tuple[str, ...]
@@ -103,18 +107,18 @@ class AlertSettings:
             found.append(AlertRule(above=count, item=None if name == _ANY else item))
         return found
 
-    def watch(self, alerts: Alerts, *, every: float) -> AlertWatch:
+    def watch(self, alerts: Alerts, *, every: float | None) -> AlertWatch:
         """Return the thread that reads ended slices.
 
         Args:
             alerts: The rules and their windows.
-            every: Seconds of a slice.
+            every: Seconds of a slice; None for slices of steps.
         """
         return AlertWatch(alerts, every=every, command=self._command(), address=self.alert_post)
 
-    def readings(self, every: float) -> int:
-        """Return the number of slices of a day."""
-        return max(int(_DAY / every + 0.5), 1)
+    def readings(self, every: float | None) -> int:
+        """Return the number of slices of a day; for slices of steps, that of its minutes."""
+        return max(int(_DAY / (_MINUTE if every is None else every) + 0.5), 1)
 
 
 class AlertWatch:
@@ -122,16 +126,16 @@ class AlertWatch:
 
     Args:
         alerts: The rules and their windows.
-        every: Seconds of a slice.
+        every: Seconds of a slice; None for slices of steps.
         command: The words of a command; empty for none.
         address: What is called, or None.
     """
 
     def __init__(
-        self, alerts: Alerts, *, every: float, command: Sequence[str], address: str | None
+        self, alerts: Alerts, *, every: float | None, command: Sequence[str], address: str | None
     ) -> None:
         self._alerts, self._command, self._address = alerts, list(command), address
-        self._look_every = min(every / 4.0, 1.0)
+        self._look_every = 1.0 if every is None else min(every / 4.0, 1.0)
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
@@ -165,12 +169,12 @@ class AlertWatch:
             "estimate": round(alert.estimate, 1),
             "low": round(alert.low, 1),
             "high": round(alert.high, 1),
-            "begin": alert.begin.isoformat(),
-            "end": alert.end.isoformat(),
+            "begin": _plain(alert.begin),
+            "end": _plain(alert.end),
         }
         tell(
             f"alert: {described['item']} above {alert.above:,.0f}: {alert.low:,.0f} to "
-            f"{alert.high:,.0f} from {alert.begin:%Y-%m-%d %H:%M:%S} to {alert.end:%H:%M:%SZ}"
+            f"{alert.high:,.0f} from {_between(alert)}"
         )
         text = json.dumps(described)
         if self._command:
@@ -223,6 +227,17 @@ class AlertWatch:
             if pause is None or self._ended.wait(pause):
                 break
         return failure
+
+
+def _plain(moment: datetime | int) -> str | int:
+    return moment if isinstance(moment, int) else moment.isoformat()
+
+
+def _between(alert: Alert) -> str:
+    begin, end = alert.begin, alert.end
+    if isinstance(begin, int) or isinstance(end, int):
+        return f"{instant_in_words(begin)} to {instant_in_words(end)}"
+    return f"{begin:%Y-%m-%d %H:%M:%S} to {end:%H:%M:%SZ}"
 
 
 def _standard_error() -> int:

@@ -236,9 +236,10 @@ def sliding_target(
     listed: list[Item] | None = None if domain is None else list(domain)
     whole = listed is not None and all(isinstance(item, int) for item in listed)
     rules = alerts.rules(whole_numbers=whole)
-    if rules and (windows.by_time or not isinstance(windows.length, timedelta)):
+    if rules and windows.by_time:
         raise ArgumentTypeError(
-            "--alert: expected windows by the clock, such as --window 1min without --from and --to"
+            "--alert: expected windows by the clock or by steps, such as --window 1min without "
+            "--from and --to"
         )
     from lazysketch import Alerts, Sliding  # late: few runs count in windows
 
@@ -257,8 +258,9 @@ def sliding_target(
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise named_as_options(error, _OPTIONS) from None
     watch = None
-    if rules and isinstance(windows.length, timedelta):
-        every = windows.length.total_seconds()
+    if rules:
+        length = windows.length
+        every = length.total_seconds() if isinstance(length, timedelta) else None
         readings = alerts.readings(every)
         told = Alerts(live, rules, false_alarm_rate=alerts.false_alarms, readings=readings)
         watch = alerts.watch(told, every=every)

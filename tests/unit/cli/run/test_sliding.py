@@ -173,13 +173,35 @@ def test_what_is_told_has_no_effect_on_what_is_counted(tmp_path: Path) -> None:
         assert "secret-path" not in told
 
 
+def test_alerts_of_slices_of_steps(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, at the first end of a slice with more than 1,250 among the last 2,000 steps."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.txt").write_text("b\n" * 2_000 + "a\n" * 2_000)
+    Path("items.txt").write_text("a\nb\n")
+    command = f'{sys.executable} -c \'import sys; open("told", "a").write(sys.stdin.read())\''
+    options = ["--window", "500", "--span", "2000", "--domain", "items.txt", "--epsilon", "15"]
+    rules = ["--alert", "a > 1250", "--alert-run", command]
+    assert main(["top", "rows.txt", *options, *rules, "--output", "json"]) == 0
+    (line,) = Path("told").read_text().splitlines()
+    told = json.loads(line)
+    assert (told["item"], told["begin"], told["end"]) == ("a", 1_500, 3_500)
+    captured = capsys.readouterr()
+    assert "alert: a above 1,250: " in captured.err
+    assert " from step 1,500 to step 3,500" in captured.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--span", "2s"], "--span: expected --window too, both with a time such as 1min"),
         (["--window", "10", "--span", "2s"], "--span: expected --window too, both with a time"),
         (["--window", "10", "--span", "25"], "--span: expected 1 to 65,536 times every"),
-        (["--window", "10", "--span", "20", "--alert", "a > 3"], "--alert: expected windows by"),
+        (
+            [*SPAN, "--from", "2026-01-01", "--to", "2026-01-02", "--alert", "a > 3"],
+            "--alert: expected windows by the clock or by steps",
+        ),
         (["--window", "2s", "--span", "3s"], "--span: expected 1 to 65,536 times every"),
         (["--window", "1s", "--span", "soon"], "--span: expected a time such as 90s"),
         ([*SPAN, "--from", "2026-01-01"], "--from, --to: expected both ends of a range"),
