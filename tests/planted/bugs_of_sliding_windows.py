@@ -199,6 +199,20 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         ),
     ),
     PlantedBug(
+        name="open-slice-begins-anew-after-a-restart",
+        subject="schedule",
+        claim="After a restart the open slice has as many steps as a whole one, and ends late.",
+        caught_by="tests/unit/store/test_stored_sliding.py::"
+        "test_the_open_slice_of_steps_goes_on_with_its_steps",
+        patch=edited(
+            "lazysketch.windows.by_step_slices:ByStepSlices.__init__",
+            (
+                "self._open_slice = (since.taken, since.number",
+                "self._open_slice = (0, since.number",
+            ),
+        ),
+    ),
+    PlantedBug(
         name="alarms-at-the-rate-of-one-reading",
         subject="distribution",
         claim="The false-alarm rate is that of each reading, not of all of them.",

@@ -28,6 +28,7 @@ def saved_progress(progress: Progress) -> tuple[dict[str, Any], list[bytes]]:
         "whole": progress.whole,
         "last": progress.last,
         "finished": progress.finished,
+        **({"taken": progress.taken} if progress.taken else {}),
         "ended": [
             {
                 "number": window.number,
@@ -65,6 +66,7 @@ def progress_of(described: dict[str, Any], contents: Iterator[bytes]) -> Progres
         whole=described["whole"],
         last=described["last"],
         finished=described["finished"],
+        taken=described.get("taken", 0),
     )
 
 

@@ -12,7 +12,6 @@ from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit
 from lazysketch.store.stored_windows import TablesOfWindows
 from lazysketch.windows.cuts import Cut
-from lazysketch.windows.durations import duration_of
 from lazysketch.windows.open_windows import Progress
 from lazysketch.windows.sliding import BLOCK, Sliding
 from lazysketch.windows.window import Window, merged
@@ -39,8 +38,8 @@ class StoredSlidingOptions(HittersOptions, total=False):
         domain: a public list of items.
     """
 
-    every: str | timedelta | None
-    span: str | timedelta | None
+    every: str | timedelta | int | None
+    span: str | timedelta | int | None
     keep: int | None
     block: int | None
     discovery_epoch: int | None
@@ -55,9 +54,6 @@ class StoredSliding(TablesOfWindows, Sliding):
     @classmethod
     def _of(cls, origin: Origin, **options: Unpack[StoredSlidingOptions]) -> Self:
         self = cls.__new__(cls)
-        for name, length in (("every", options.get("every")), ("span", options.get("span"))):
-            if length is not None:
-                duration_of(name, length)  # a store has no slices of steps
 
         def origin_of(
             spec: HeavyHittersSpec, cut: Cut, kept: int

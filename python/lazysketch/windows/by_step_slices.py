@@ -129,6 +129,14 @@ class ByStepSlices(BySlices):
         self._rest: _Rest | None = None
         boundaries = ClockBoundaries(every=every * block, slices=block)
         super().__init__(tables, boundaries=boundaries, clock=lambda: 0.0, most=most, since=since)
+        if since is not None:
+            self._open_slice = (since.taken, since.number, self._ended_slices)
+
+    @property
+    def progress(self) -> Progress:
+        """How far the blocks have come, with the steps of the open slice."""
+        taken = self._steps_of(self._state.number, self._ended_slices)
+        return replace(super().progress, taken=taken)
 
     @property
     def step(self) -> int:
@@ -222,11 +230,16 @@ class ByStepSlices(BySlices):
     @property
     def _counted(self) -> int:
         """Steps that the blocks have."""
-        state = self._state
-        slices = 0 if state.last is None else state.last
-        if state.last is None and state.table is not None:
-            slices = state.table.step
+        state, slices = self._state, self._ended_slices
         return self._end_of(state, slices) + self._steps_of(state.number, slices)
+
+    @property
+    def _ended_slices(self) -> int:
+        """Slices of the open block, or of the last one, that have ended."""
+        state = self._state
+        if state.last is not None:
+            return state.last
+        return 0 if state.table is None else state.table.step
 
     def _steps_of(self, number: int, slices: int) -> int:
         """Return the steps of the open slice, which is that after some slices of a block."""

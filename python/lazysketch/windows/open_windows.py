@@ -30,6 +30,7 @@ class Progress:
         whole: False if the open window was opened late.
         last: steps of the last window, after ``finish``.
         finished: True after ``finish``.
+        taken: steps of the open slice, where slices have a number of steps.
     """
 
     ended: tuple[AnyWindow, ...] = ()
@@ -37,6 +38,7 @@ class Progress:
     whole: bool = True
     last: int | None = None
     finished: bool = False
+    taken: int = 0
 
 
 class OpenWindows(ABC, Generic[Table]):

@@ -41,6 +41,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "clock, levels": {"every": "1h", "slices": 4, "keep": 3, **FOUND},
     "clock, sliding": {"every": "10min", "span": "40min", "block": 4, "keep": 9, **FOUND},
     "clock, slices": {"every": "10min", "span": "30min", "block": 1, "max_weight": 9, **FOUND},
+    "steps, sliding": {"every": 7, "span": 28, "block": 3, "keep": 9, **FOUND},
+    "steps, slices": {"every": 10, "span": 20, "max_weight": 9, "domain": ["item 1"], **NOISE},
     "range": {"every": "1h", "begin": BEGIN, "end": END, **FOUND, "memory": 8 << 20},
     "steps, distinct": {"every": 25, "keep": 3, **COUNTED},
     "clock, distinct": {"every": "1h", "slices": 3, "keep": 3, **COUNTED},
@@ -70,7 +72,7 @@ def opened(store: Store, name: str, clock: Callable[[], float]) -> Any:
     if "levels" in name:
         return store.hierarchical_windows("a", LEVELS, **options, clock=clock)
     if "span" in options:
-        return store.sliding("a", **options, clock=clock)
+        return store.sliding("a", **options | ({"clock": clock} if "clock" in name else {}))
     make: Any = store.windows
     if is_statistic(name):
         make = {

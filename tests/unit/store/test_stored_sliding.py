@@ -49,3 +49,30 @@ def test_earlier_releases_of_sliding_windows_have_each_block_once(lives: Lives) 
     release = ls.Release.from_bytes(last)
     assert len(release.parts) == 2
     assert round(release.estimate("x"), -2) == 3_000
+
+
+def test_the_open_slice_of_steps_goes_on_with_its_steps(lives: Lives) -> None:
+    """Of 7 steps each: events and empty steps that a life left in an open slice count there."""
+    counted: list[str | None] = []
+    for life, (events, ticks) in enumerate([(5, 0), (4, 1), (2, 1), (10, 3), (0, 1), (1, 0)]):
+        with lives.open() as store:
+            live = opened(store, "steps, sliding", Clock())
+            assert live.step == len(counted)
+            live.update_many(["x"] * events)
+            live.tick(ticks)
+            counted += ["x"] * events + [None] * ticks
+            assert (live.step, live.slices) == (len(counted), len(counted) // 7)
+            if life == 4:
+                store.checkpoint()
+    with lives.open() as store:
+        live = opened(store, "steps, sliding", Clock())
+        for ago in range(live.slices):
+            window = live.window(ago, last=1)
+            assert window is not None
+            truth = counted[window.begin : window.end].count("x")
+            assert truth in window.release.interval("x", confidence=1 - 1e-9)
+        live.finish()
+        assert (live.step, live.window(0, last=1).end) == (28, 28)
+    with lives.open() as store:
+        live = opened(store, "steps, sliding", Clock())
+        assert (live.step, live.finished, live.slices) == (28, True, 4)
