@@ -6,6 +6,7 @@ use crate::Result;
 use crate::saved_state::{StateReader, StateWriter};
 use crate::table::Table;
 use crate::table::ingest::CheckedBatch;
+use std::collections::BTreeMap;
 
 /// The events of the open step.
 pub(super) struct OpenStep {
@@ -95,5 +96,27 @@ impl OpenStep {
     #[cfg(test)]
     pub(super) fn set_events(&mut self, events: u64) {
         self.events = events;
+    }
+}
+
+/// The events of later steps than the open one, by the number of steps before theirs.
+#[derive(Default)]
+pub(super) struct StepsAhead(pub(super) BTreeMap<u64, OpenStep>);
+
+impl StepsAhead {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The number of steps before the last one with events.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.0.last_key_value().map(|(&last, _)| last)
+    }
+
+    /// Takes out the first step, if it is not after this one.
+    pub(super) fn first_until(&mut self, step: u64) -> Option<(u64, OpenStep)> {
+        let first = self.0.first_entry()?;
+        (*first.key() <= step).then(|| first.remove_entry())
     }
 }

@@ -6,8 +6,7 @@
 
 use super::cell_noise::Noise;
 use super::kept_table::LastRelease;
-use super::open_step::OpenStep;
-use super::steps_ahead::StepsAhead;
+use super::open_step::{OpenStep, StepsAhead};
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
 use crate::mechanism::value_tree::ValueTree;

@@ -11,7 +11,6 @@ use super::private::{PrivateSketch, State};
 use crate::table::ingest::CheckedBatch;
 use crate::table::items::Items;
 use crate::{Error, Result};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 /// A part of a batch whose events are those of one step.
@@ -66,28 +65,6 @@ impl<'a> EventsOfSteps<'a> {
             let weights = self.weights.map(|weights| &weights[start..end]);
             (part.ahead, self.items.slice(start, end), weights)
         })
-    }
-}
-
-/// The events of later steps than the open one, by the number of steps before theirs.
-#[derive(Default)]
-pub(super) struct StepsAhead(BTreeMap<u64, OpenStep>);
-
-impl StepsAhead {
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The number of steps before the last one with events.
-    pub(super) fn last(&self) -> Option<u64> {
-        self.0.last_key_value().map(|(&last, _)| last)
-    }
-
-    /// Takes out the first step, if it is not after this one.
-    fn first_until(&mut self, step: u64) -> Option<(u64, OpenStep)> {
-        let first = self.0.first_entry()?;
-        (*first.key() <= step).then(|| first.remove_entry())
     }
 }
 
