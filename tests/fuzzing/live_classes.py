@@ -19,7 +19,7 @@ from tests.fuzzing.live_arguments import (
     times,
 )
 from tests.fuzzing.live_ranges import OF_RANGES
-from tests.fuzzing.numbers_of_people import OF_VALUES, with_values
+from tests.fuzzing.numbers_of_people import OF_VALUES, of_people, with_values
 from tests.fuzzing.operations import (
     ITEM,
     MAKERS,
@@ -56,6 +56,7 @@ class Family:
     settle: Callable[[Any], object]
 
 
+_ONE: Final = ("weight", "time", "user")
 _UPDATES: Final = (
     *[called("update", "item", optional=("weight",))] * 3,
     *[called("update_many", "items", optional=("weights", "column", "threads"))] * 8,
@@ -375,7 +376,8 @@ FAMILIES: Final = {
             "windows of values",
             live_objects.windows_of_values,
             *[called("update", "value", optional=("time",), value=number, time=argument)] * 2,
-            *[called("update_many", "values", values=numbers)] * 6,
+            *[called("update_many", "values", values=numbers)] * 3,
+            *[of_people("update_many", few=(0.0, 2.5))] * 3,
             *[called("update_many", "values", "times", values=numbers, times=times)] * 6,
             called("release", optional=("last",)),
             called("quantile", "share", optional=("last", "confidence")),
@@ -388,12 +390,14 @@ FAMILIES: Final = {
         _windows_of(
             "windows of ranges",
             live_objects.windows_of_ranges,
-            *[called("update", "key", optional=("time",), key=index, time=argument)] * 2,
-            *[called("update_many", "keys", keys=indices)] * 6,
+            *[called("update", "key", optional=_ONE, key=index, time=argument, user=ITEM)] * 2,
+            *[called("update_many", "keys", optional=("weights",), keys=indices)] * 3,
+            *[of_people("update_many", of="keys", few=(0, 1, 7))] * 3,
             *[called("update_many", "keys", "times", keys=indices, times=times)] * 6,
             called("release", optional=("last",)),
             called("count_between", "low", "high", optional=("last",), low=index, high=index),
             called("prefix", "network", optional=("last", "confidence"), network=argument),
+            called("quantile", "share", optional=("last", "confidence")),
             called("total", optional=("last", "confidence")),
             reads("bits"),
         ),
@@ -402,7 +406,8 @@ FAMILIES: Final = {
             live_objects.windows_of_sums,
             *[called("update", "item", "value", optional=("time",), value=number, time=argument)]
             * 2,
-            *[called("update_many", "items", "values", values=numbers)] * 6,
+            *[called("update_many", "items", "values", values=numbers)] * 3,
+            *[with_values("update_many")] * 3,
             *[called("update_many", "items", "values", "times", values=numbers, times=times)] * 6,
             called("release", optional=("last",)),
             *[called(name, "item", optional=("last",)) for name in ("sum", "count", "mean")],

@@ -239,22 +239,33 @@ def windows_of_values(chance: Random) -> Callable[[], Box]:
     """Return a maker of windows of values by steps, by a clock or by time."""
     bins = chance.choice([ls.Bins([0.0]), ls.Bins.linear(-5, 5, number=20)])
     rows = chance.choice([None, "haar", "tree"])
-    return _statistic(ls.DistributionWindows, {"bins": bins, "value_rows": rows, **_cut(chance)})
+    chosen = {"bins": bins, "value_rows": rows, **_cut(chance), **_people(chance)}
+    return _statistic(ls.DistributionWindows, chosen)
 
 
 def windows_of_ranges(chance: Random) -> Callable[[], Box]:
     """Return a maker of windows of ranges by steps, by a clock or by time."""
     size = {"bits": chance.choice([3, 32]), "width": chance.choice([2, 64]), "hash_seed": 5}
-    return _statistic(ls.RangesWindows, {**size, **_cut(chance)})
+    weights = {"max_weight": chance.choice([1, 9])}
+    return _statistic(ls.RangesWindows, {**size, **weights, **_cut(chance), **_people(chance)})
 
 
 def windows_of_sums(chance: Random) -> Callable[[], Box]:
     """Return a maker of windows of sums by steps, by a clock or by time."""
     size = {"depth": chance.choice([1, 3]), "width": chance.choice([1, 16]), "hash_seed": 5}
-    return _statistic(ls.SumsWindows, {"low": -1, "high": 3, **size, **_cut(chance)})
+    bounds = {"low": -1, "high": 3}
+    return _statistic(ls.SumsWindows, {**bounds, **size, **_cut(chance), **_people(chance)})
+
+
+def _people(chance: Random) -> dict[str, Any]:
+    """Return a bound of people for some windows, which no range may have."""
+    return {"person_bound": ls.PersonBound(events=2)} if chance.random() < 0.3 else {}
 
 
 def _statistic(kind: Callable[..., object], chosen: dict[str, Any]) -> Callable[[], Box]:
+    if "begin" in chosen:
+        chosen.pop("person_bound", None)
+
     def make() -> Box:
         box = Box(None)
         if "slices" in chosen:

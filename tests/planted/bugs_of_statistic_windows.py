@@ -16,6 +16,8 @@ _SUMS: Final = "tests/unit/windows/test_sums_windows.py::"
 _STORED_SUMS: Final = "tests/unit/store/test_stored_sums_windows.py::"
 _COUNTS: Final = "tests/unit/windows/test_statistic_windows.py::"
 _STORED: Final = "tests/unit/store/test_stored_statistic_windows.py::"
+_OF_PEOPLE: Final = "tests/unit/windows/test_people_of_statistic_windows.py::"
+_RESTARTS: Final = "tests/unit/store/test_stored_windows.py::test_restarts_change_nothing"
 _OF_STORE: Final = "lazysketch.store.stored_statistic_windows"
 _FIXED_ID: Final = '__import__("lazysketch.testing").testing.fixed_id'
 
@@ -38,7 +40,7 @@ BUGS_OF_STATISTIC_WINDOWS: Final = (
         caught_by=_TESTS + "test_a_move_costs_more_than_the_difference_of_two_bins[clock-tree]",
         patch=edited(
             "lazysketch.windows.distribution_windows:DistributionWindows._spec_of",
-            ("moves=cut.moves", "moves=False"),
+            ("moves=moves", "moves=False"),
         ),
     ),
     PlantedBug(
@@ -162,6 +164,46 @@ BUGS_OF_STATISTIC_WINDOWS: Final = (
         patch=edited(
             "lazysketch.store.stored_sums_windows:_StoredTables.__init__",
             ("{parameters_of_grid(spec.grid)}", "{len('grid')}"),
+        ),
+    ),
+    PlantedBug(
+        name="people-of-statistics-protected-in-all-windows",
+        subject="accounting",
+        claim="A person in several windows of a statistic spends once in all of them.",
+        caught_by=_OF_PEOPLE + "test_a_person_is_protected_within_one_window[ranges]",
+        patch=edited(
+            f"{_TABLES}.privacy",
+            ("None if counts.person_bound is None else ONE_WINDOW", "None"),
+        ),
+    ),
+    PlantedBug(
+        name="people-of-sums-protected-in-all-windows",
+        subject="accounting",
+        claim="A person in several windows of sums spends once in all of them.",
+        caught_by=_OF_PEOPLE + "test_a_person_is_protected_within_one_window[sums]",
+        patch=edited(
+            "lazysketch.windows.sums_tables:SumsTables.privacy",
+            ("ONE_WINDOW if self.bounds_people else None", "None"),
+        ),
+    ),
+    PlantedBug(
+        name="stored-windows-forget-people",
+        subject="durable state",
+        claim="A checkpoint of windows of a statistic leaves out what people contributed.",
+        caught_by=_RESTARTS + "[2-only ends, people, values]",
+        patch=edited(
+            f"{_OF_STORE}:StatisticsOfStore._people",
+            ("return people_of(tables_of(self))", "return {}"),
+        ),
+    ),
+    PlantedBug(
+        name="stored-windows-of-sums-forget-people",
+        subject="durable state",
+        claim="A checkpoint of windows of sums leaves out what people contributed.",
+        caught_by=_RESTARTS + "[1-clock, people, sums]",
+        patch=edited(
+            "lazysketch.store.stored_sums_windows:StoredSumsWindows._people",
+            ("live = self._live.tables.items()", "return {}"),
         ),
     ),
     PlantedBug(

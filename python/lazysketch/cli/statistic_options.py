@@ -192,6 +192,7 @@ class DistributionSettings(_EventsOrPeople):
             "delta": self.delta,
             "relation": self.relation,
             "max_events_per_user": self.max_events_per_user,
+            "person_bound": self.person_bound,
         }
 
     def windows(self, **cut: Unpack[CutOptions]) -> DistributionWindows:
@@ -247,6 +248,7 @@ class RangesSettings(_EventsOrPeople):
             "relation": self.relation,
             "max_weight": self.max_weight,
             "max_events_per_user": self.max_events_per_user,
+            "person_bound": self.person_bound,
             "hash_seed": self.hash_seed,
         }
 

@@ -116,6 +116,7 @@ class SumsSettings(StatisticSettings):
             "depth": self.depth,
             "width": self.width,
             "max_events_per_user": self.max_events_per_user,
+            "person_bound": self.person_bound,
             "hash_seed": self.hash_seed,
         }
 

@@ -16,7 +16,7 @@ from typing import Final
 from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.charges import PlainPart
+from lazysketch.privacy.charges import PlainPart, check_everywhere
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import checked_delta, checked_epsilon
 from lazysketch.privacy.wording import guarantee, promise
@@ -92,11 +92,7 @@ class JointPrivacy:
             ArgumentValueError: a guarantee within a part of the stream, which says nothing about a
                 person in several parts.
         """
-        if self.within is not None:
-            raise ArgumentValueError(
-                f"parts: expected guarantees for all that a person does, got one within "
-                f"{self.within}; compose those of the releases that the person may be in"
-            )
+        check_everywhere(self.within)
         if not self.discovery_epsilon:
             return (self.sketch,)
         return self.sketch, PlainPart(self.discovery_epsilon, self.discovery_delta)

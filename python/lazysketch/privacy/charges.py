@@ -32,7 +32,15 @@ from lazysketch.privacy.curve import curve_of
 from lazysketch.privacy.gaussian import gaussian_delta, smallest_sufficient
 from lazysketch.privacy.relations import LARGEST_EPSILON, checked_epsilon
 
-__all__ = ["Charge", "PlainPart", "charge_of", "pure_mu", "sum_up", "total_of"]
+__all__ = [
+    "Charge",
+    "PlainPart",
+    "charge_of",
+    "check_everywhere",
+    "pure_mu",
+    "sum_up",
+    "total_of",
+]
 
 # A smoothing for which the factor of a table is 1 in effect: thousands of tables have a total.
 _FACTOR: Final = 1e-6
@@ -41,6 +49,22 @@ _EPSILONS: Final = tuple(0.001 * 1.3**step for step in range(41))
 _ROUNDING: Final = 1e-14
 _STEPS: Final = 100
 _NUMBERS: Final = ("mu_squared", "factor", "epsilon_numeric", "delta", "epsilon", "pair_delta")
+
+
+def check_everywhere(within: str | None) -> None:
+    """Raise unless a guarantee holds for all that a person does.
+
+    Args:
+        within: the part of the stream in which it holds, such as ``"one window"``; None for all.
+
+    Raises:
+        ArgumentValueError: a part, which says nothing about a person in several ones.
+    """
+    if within is not None:
+        raise ArgumentValueError(
+            f"parts: expected guarantees for all that a person does, got one within {within}; "
+            "compose those of the releases that the person may be in"
+        )
 
 
 @dataclass(frozen=True)

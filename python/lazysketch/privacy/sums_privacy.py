@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.charges import PlainPart
+from lazysketch.privacy.charges import PlainPart, check_everywhere
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.wording import guarantee, promise
 
@@ -24,6 +24,8 @@ class SumsPrivacy:
         delta: delta of both tables together.
         counts: guarantee of the table of events alone.
         values: guarantee of the table of values alone.
+        within: where the events of a person are protected together, such as ``"one window"``; None
+            for everywhere, or if events are protected.
 
     Source: docs/theory.md, Theorems 25 and 28.
     """
@@ -32,6 +34,7 @@ class SumsPrivacy:
     delta: float
     counts: Privacy
     values: Privacy
+    within: str | None = None
 
     @property
     def private(self) -> bool:
@@ -51,7 +54,13 @@ class SumsPrivacy:
 
     @property
     def parts_to_compose(self) -> tuple[Privacy | PlainPart, ...]:
-        """The tables of events and of values."""
+        """The tables of events and of values.
+
+        Raises:
+            ArgumentValueError: a guarantee within a part of the stream, which says nothing about a
+                person in several parts.
+        """
+        check_everywhere(self.within)
         return self.counts, self.values
 
     @property
@@ -70,6 +79,7 @@ class SumsPrivacy:
             max_events_per_user=self.counts.max_events_per_user,
             max_weight=1,
             person_bound=self.person_bound,
+            within=self.within,
         )
 
     def __str__(self) -> str:
@@ -82,4 +92,5 @@ class SumsPrivacy:
             max_events_per_user=self.counts.max_events_per_user,
             max_weight=1,
             person_bound=self.person_bound,
+            within=self.within,
         )

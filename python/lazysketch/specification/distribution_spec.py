@@ -40,12 +40,16 @@ class BinnedOptions(_Required, total=False):
         value_rows: rows of the tree over bins, ``"tree"`` or ``"haar"``; by default those with
             the least noise.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are: ``PersonBound(events=10)`` for 10 values, in any bins. Every value needs its
+            person: ``update_many(values, user=people)``.
     """
 
     relation: Relation
     mechanism: MechanismName
     value_rows: ValueRows | None
     max_events_per_user: int
+    person_bound: PersonBound | None
 
 
 class DistributionOptions(BinnedOptions, total=False):
@@ -55,14 +59,10 @@ class DistributionOptions(BinnedOptions, total=False):
         horizon: number of steps, or None for any number; with a horizon there is less noise.
         schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
             step, which costs nothing.
-        person_bound: what is counted of each person, who is protected then, however many events
-            there are: ``PersonBound(events=10)`` for 10 values, in any bins. Every value needs its
-            person: ``update_many(values, user=people)``.
     """
 
     horizon: int | None
     schedule: Schedule | None
-    person_bound: PersonBound | None
 
 
 def distribution_spec(

@@ -41,6 +41,9 @@ class KeyOptions(_Required, total=False):
             ``"haar"`` or ``"binary"``.
         max_weight: largest weight of one key, 1 to 2^32, in counts.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are: so many keys, whatever they are. Every key needs its person:
+            ``update_many(keys, user=people)``.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
     """
 
@@ -50,6 +53,7 @@ class KeyOptions(_Required, total=False):
     mechanism: MechanismName
     max_weight: int
     max_events_per_user: int
+    person_bound: PersonBound | None
     hash_seed: int | None
 
 
@@ -60,14 +64,10 @@ class RangesOptions(KeyOptions, total=False):
         horizon: number of steps, or None for any number; with a horizon there is less noise.
         schedule: ``Batch``, ``Punctual`` or ``Single``; by default counts are published at every
             step, which costs nothing but noise. With batches there is least noise.
-        person_bound: what is counted of each person, who is protected then, however many events
-            there are: so many keys, whatever they are. Every key needs its person:
-            ``update_many(keys, user=people)``.
     """
 
     horizon: int | None
     schedule: Schedule | None
-    person_bound: PersonBound | None
 
 
 def ranges_spec(

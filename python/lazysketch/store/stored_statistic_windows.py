@@ -17,6 +17,7 @@ from lazysketch.specification.distribution_spec import BinnedOptions
 from lazysketch.specification.ranges_spec import KeyOptions
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit
+from lazysketch.store.stored_objects import people_of, tables_of
 from lazysketch.store.stored_windows import WindowsOfStore
 from lazysketch.store.table_numbers import WITHOUT_EVENTS, number_of_window
 from lazysketch.windows.cuts import Cut
@@ -100,8 +101,15 @@ class StatisticsOfStore(WindowsOfStore[Held], StatisticWindows[Held]):
 
         self._make(origin_of, **options)
 
-    def _count(self, events: object, times: object, weights: object = None) -> None:
-        self._count_batch(self._batch(events, weights, empty_rows=None, column=None, times=times))
+    def _count(
+        self, events: object, times: object, *, weights: object = None, user: object = None
+    ) -> None:
+        self._count_batch(
+            self._batch(events, weights, empty_rows=None, column=None, times=times, user=user)
+        )
+
+    def _people(self) -> dict[int, _native.People]:
+        return people_of(tables_of(self))
 
 
 @reads_after_commit

@@ -14,6 +14,7 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.sketches.keys import Key
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import reads_after_commit
+from lazysketch.store.stored_objects import people_of
 from lazysketch.store.stored_statistic_windows import AddedUp
 from lazysketch.store.stored_sums import parameters_of_grid
 from lazysketch.store.table_numbers import (
@@ -46,14 +47,13 @@ class StoredSumsWindowsOptions(ValueOptions, CutOptions):
 class _StoredTables(SumsTables):
     """Maker of the tables of a store: each has its own id, and all share a hash seed."""
 
-    identities: _native.People | None = None
-
     def __init__(self, spec: SumsSpec, origin: Origin) -> None:
         self._of_store = origin
         super().__init__(spec, key=origin(WITHOUT_EVENTS)[0])
         # Tables that count nothing give the seed, the same in every life.
         empty = self.make(LEVELS_WITHOUT_EVENTS)
         self.empty = empty.tables[0]
+        self.identities = _native.People.of_table(self.empty)
         digests = [table._parameters_digest.hex() for table in empty.tables]
         self.digest = f"{' '.join(digests)} {parameters_of_grid(spec.grid)}"
         empty.close()
@@ -91,6 +91,11 @@ class StoredSumsWindows(AddedUp, SumsWindows):
         check_number(call.events[0], integers)
         return call
 
-    def _count_values(self, items: object, values: object, times: object) -> None:
-        batch = self._batch(items, values, empty_rows=None, column=None, times=times)
+    def _count_values(self, items: object, values: object, times: object, user: object) -> None:
+        batch = self._batch(items, values, empty_rows=None, column=None, times=times, user=user)
         self._count_batch(batch)
+
+    def _people(self) -> dict[int, _native.People]:
+        # One decision for both tables of a window, in which an event has the same cells.
+        live = self._live.tables.items()
+        return people_of({number_of_table(number, 0): table.tables[0] for number, table in live})

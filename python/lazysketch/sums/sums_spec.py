@@ -55,6 +55,9 @@ class ValueOptions(_Required, total=False):
         mechanism: ``"tree"`` for the least noise over steps, ``"tree-log"``, ``"tree-deep"``,
             ``"haar"`` or ``"binary"``.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are: ``PersonBound(cells=10)`` for about 10 different items, the same events in
+            both tables. Every event needs its person: ``update_many(items, values, user=people)``.
         count_share: part of mu^2 for the table of events, above 0 and below 1; by default the one
             with the least predicted error of a sum, from 0.2 to 0.8.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
@@ -66,6 +69,7 @@ class ValueOptions(_Required, total=False):
     relation: Relation
     mechanism: MechanismName
     max_events_per_user: int
+    person_bound: PersonBound | None
     count_share: float | None
     hash_seed: int | None
 
@@ -77,14 +81,10 @@ class SumsOptions(ValueOptions, total=False):
         horizon: number of steps, or None for any number; with a horizon there is less noise.
         schedule: ``Batch``, ``Punctual`` or ``Single``; by default tables are published at every
             step.
-        person_bound: what is counted of each person, who is protected then, however many events
-            there are: ``PersonBound(cells=10)`` for about 10 different items, the same events in
-            both tables. Every event needs its person: ``update_many(items, values, user=people)``.
     """
 
     horizon: int | None
     schedule: Schedule | None
-    person_bound: PersonBound | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.estimation.intervals import Interval, Intervals
 from lazysketch.releases.distribution_release import DistributionRelease
+from lazysketch.releases.items import Item
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.keys import Key
 from lazysketch.specification.bins import Bins
@@ -39,7 +40,9 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
     ``delta``)-DP for one event (or ``max_events_per_user`` of them, in any windows). Under
     substitution the event may have any other value and, with windows of time, any other time; under
     zero-out the event may be missing, and one that moves to another time is two. The times at which
-    windows begin and end never depend on an event. Bins are public.
+    windows begin and end never depend on an event. Bins are public. With ``person_bound`` it holds
+    for all events of one person *within one window*: under substitution they may be those of
+    another person, there or in another window.
 
     Args:
         every: length of a window: a duration such as ``"1h"`` or a timedelta, or a number of steps.
@@ -58,7 +61,7 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
             other.
         ArgumentValueError: a value outside its range.
 
-    Source: docs/theory.md, Theorem 12d; docs/windows.md.
+    Source: docs/theory.md, Theorems 12d and 12f; docs/windows.md.
 
     Example:
         >>> import lazysketch as ls
@@ -102,11 +105,15 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
     def _spec_of(self, cut: Cut, **options: Any) -> TableSpec:
         """Return the description of the distribution of one window, and keep its bins."""
         cut.check_moves(options.get("mechanism"))
-        spec = distribution_spec(schedule=cut.every_step, moves=cut.moves, **options)
+        # The noise for a person covers any steps in any windows.
+        moves = cut.moves and options.get("person_bound") is None
+        spec = distribution_spec(schedule=cut.every_step, moves=moves, **options)
         self._bins, self._edges = Bins(spec.edges), np.array(spec.edges, dtype=np.float64)
         return spec
 
-    def update(self, value: float, *, time: datetime | None = None) -> None:
+    def update(
+        self, value: float, *, time: datetime | None = None, user: Item | None = None
+    ) -> None:
         """Count one value.
 
         Guarantee: as :meth:`update_many`.
@@ -114,16 +121,20 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
         Args:
             value: a float or an integer; any but NaN has a bin.
             time: time of the event, for windows of a range; UTC if it has no offset.
+            user: the person of the event, any item; required if people are bounded.
 
         Raises:
-            ArgumentTypeError: not a number, a missing time, or one that these windows do not take.
-            ArgumentValueError: NaN, or an integer beyond the floats.
+            ItemError: a person who is no item.
+            ArgumentTypeError: not a number, a missing time, or a time or a person that these
+                windows do not take.
+            ArgumentValueError: NaN, an integer beyond the floats, or no person where people are
+                bounded.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._count_one(value, time)
+        self._count_one(value, time, user=user)
 
-    def update_many(self, values: object, *, times: object = None) -> None:
+    def update_many(self, values: object, *, times: object = None, user: object = None) -> None:
         """Count many values, each in one window.
 
         Guarantee: the whole batch is checked before the first value is counted; after an exception
@@ -133,15 +144,19 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
             values: Arrow data, a NumPy array or an iterable of numbers; no NaN and no nulls.
             times: for windows of a range, as many timestamps, or integers in nanoseconds since
                 1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
+            user: the person of each event, one item per event; required if people are bounded. Each
+                window bounds what it counts of a person, whatever the others have counted.
 
         Raises:
-            ArgumentTypeError: something that is not a number, missing times, or times that these
-                windows do not take.
-            ArgumentValueError: NaN or a null, or a wrong number of times.
+            ItemError: a person who is no item; the message gives the position.
+            ArgumentTypeError: something that is not a number, missing times, or times or people
+                that these windows do not take.
+            ArgumentValueError: NaN or a null, a wrong number of times or people, or no people where
+                they are bounded.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._count(values, times)
+        self._count(values, times, user=user)
 
     def release(self, last: int = 1) -> DistributionRelease:
         """Return one distribution of the last windows that ended.
@@ -265,8 +280,8 @@ class DistributionWindows(StatisticWindows[ReleasedWindow[DistributionRelease]])
     def _converted(self, events: object) -> object:
         return _native.bins_of_values(events, self._edges)
 
-    def _add_converted(self, event: Any, weight: int) -> bool:
-        return self._add_one(int(_native.bins_of_values([event], self._edges)[0]), weight, None)
+    def _add_converted(self, event: Any, weight: int, user: Item | None) -> bool:
+        return self._add_one(int(_native.bins_of_values([event], self._edges)[0]), weight, user)
 
     def __repr__(self) -> str:
         return self._described(f"{self._bins.number:,} bins")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.estimation.intervals import Interval
+from lazysketch.releases.items import Item
 from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.ranges import Ranges
@@ -33,7 +34,9 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
     ``delta``)-DP for one event (or ``max_events_per_user`` of them, in any windows). Under
     substitution the event may have any other key and, with windows of time, any other time; under
     zero-out the event may be missing, and one that moves to another time is two. The times at which
-    windows begin and end never depend on an event. All windows have the same hash seed.
+    windows begin and end never depend on an event. All windows have the same hash seed. With
+    ``person_bound`` it holds for all events of one person *within one window*: under substitution
+    they may be those of another person, there or in another window.
 
     Args:
         every: length of a window: a duration such as ``"1h"`` or a timedelta, or a number of steps.
@@ -52,7 +55,7 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
             other.
         ArgumentValueError: a value outside its range.
 
-    Source: docs/theory.md, Theorem 12e; docs/windows.md.
+    Source: docs/theory.md, Theorems 12e and 12f; docs/windows.md.
 
     Example:
         >>> import lazysketch as ls
@@ -100,7 +103,14 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
         self._bits = spec.depth
         return spec
 
-    def update(self, key: int, weight: int = 1, *, time: datetime | None = None) -> None:
+    def update(
+        self,
+        key: int,
+        weight: int = 1,
+        *,
+        time: datetime | None = None,
+        user: Item | None = None,
+    ) -> None:
         """Count one key.
 
         Guarantee: as :meth:`update_many`.
@@ -109,18 +119,26 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
             key: 0 to 2^bits - 1.
             weight: 0 to ``max_weight``.
             time: time of the event, for windows of a range; UTC if it has no offset.
+            user: the person of the event, any item; required if people are bounded.
 
         Raises:
-            ItemError: not an integer, or outside its range.
-            ArgumentTypeError: a missing time, or one that these windows do not take; a weight that
-                is no integer.
-            ArgumentValueError: a weight outside its range.
+            ItemError: not an integer, or outside its range; or a person who is no item.
+            ArgumentTypeError: a missing time, or a time or a person that these windows do not take;
+                a weight that is no integer.
+            ArgumentValueError: a weight outside its range, or no person where people are bounded.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._count_one(key, time, weight)
+        self._count_one(key, time, weight=weight, user=user)
 
-    def update_many(self, keys: object, weights: object = None, *, times: object = None) -> None:
+    def update_many(
+        self,
+        keys: object,
+        weights: object = None,
+        *,
+        times: object = None,
+        user: object = None,
+    ) -> None:
         """Count many keys, each in one window.
 
         Guarantee: the whole batch is checked before the first key is counted; after an exception
@@ -131,15 +149,19 @@ class RangesWindows(StatisticWindows[ReleasedWindow[RangesRelease]]):
             weights: one integer per key, or None for weight 1.
             times: for windows of a range, as many timestamps, or integers in nanoseconds since
                 1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
+            user: the person of each event, one item per event; required if people are bounded. Each
+                window bounds what it counts of a person, whatever the others have counted.
 
         Raises:
             ItemError: not an integer, or outside its range; the message gives its position.
-            ArgumentTypeError: a wrong type, missing times, or times that these windows do not take.
-            ArgumentValueError: a wrong number of weights or times, or weights outside their range.
+            ArgumentTypeError: a wrong type, missing times, or times or people that these windows do
+                not take.
+            ArgumentValueError: a wrong number of weights, times or people, weights outside their
+                range, or no people where they are bounded.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._count(keys, times, weights)
+        self._count(keys, times, weights=weights, user=user)
 
     def release(self, last: int = 1) -> RangesRelease:
         """Return one release of the last windows that ended.

@@ -99,7 +99,9 @@ class StatisticTables(WindowMaker[StatisticTable]):
         super().check(items, weights)
         if self._spec.kind == "ranges":  # a table that is as narrow as can be, and never read
             schedule = Batch(horizon=1)
-            narrow = replace(self._spec, width=2, schedule=schedule, mechanism="haar")
+            narrow = replace(
+                self._spec, width=2, schedule=schedule, mechanism="haar", person_bound=None
+            )
             with Ranges.from_spec(narrow) as keys:
                 keys._table._add_to_batch(items)
 

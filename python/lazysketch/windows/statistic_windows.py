@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, TypeAlias, TypedDict
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.specification.table_spec import TableSpec
@@ -73,6 +74,11 @@ class StatisticWindows(RunningWindows[Held], KeptWindows[Held]):
         if every is None:
             raise ArgumentTypeError(f"every: expected a length, as in {self._EXAMPLE}, got none")
         cut = cut_of(every, begin=begin, end=end, slices=slices, clock=clock)
+        if cut.takes_times and options.get("person_bound") is not None:
+            raise ArgumentTypeError(
+                "person_bound: expected none for windows of a range, got one; cut the stream by "
+                "the clock or by steps"
+            )
         kept = checked_integer("keep", keep, most=MOST_KEPT)
         spec = self._spec_of(cut, **options)
         _check_memory(cut, spec)
@@ -88,22 +94,34 @@ class StatisticWindows(RunningWindows[Held], KeptWindows[Held]):
         one = key_or_fresh(key)
         return lambda spec, _cut, _kept: (StatisticTables(spec, self._KIND, key=one), None)
 
-    def _count_one(self, event: Any, time: datetime | None, weight: int = 1) -> None:
+    def _count_one(
+        self,
+        event: Any,
+        time: datetime | None,
+        *,
+        weight: int = 1,
+        user: Item | None = None,
+    ) -> None:
         """Count one event."""
-        weights = None if type(weight) is int and weight == 1 else [weight]
-        if time is not None:
-            self._count([event], [instant_of("time", time)], weights)
-        elif not self._add_converted(event, weight):
-            self._count([event], None, weights)
+        if time is None and self._add_converted(event, weight, user):
+            return
+        self._count(
+            [event],
+            None if time is None else [instant_of("time", time)],
+            weights=None if type(weight) is int and weight == 1 else [weight],
+            user=None if user is None else [user],
+        )
 
     @exclusive
-    def _count(self, events: object, times: object, weights: object = None) -> None:
+    def _count(
+        self, events: object, times: object, *, weights: object = None, user: object = None
+    ) -> None:
         """Count many events, each in one window."""
-        self._opened().add(self._converted(events), weights, times)
+        self._opened().add(self._converted(events), weights, times, user)
 
-    def _add_converted(self, event: Any, weight: int) -> bool:
+    def _add_converted(self, event: Any, weight: int, user: Item | None) -> bool:
         """Count one event without the detours of a batch, if no window ends before or with it."""
-        return self._add_one(event, weight, None)
+        return self._add_one(event, weight, user)
 
     def _converted(self, events: object) -> object:
         """Return what the tables count of events."""

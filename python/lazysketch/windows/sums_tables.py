@@ -17,6 +17,7 @@ from lazysketch.sketches.keys import Key
 from lazysketch.sums.sums import Sums
 from lazysketch.sums.sums_spec import SumsSpec
 from lazysketch.windows.batches import Weights, check_batch
+from lazysketch.windows.statistic_tables import ONE_WINDOW
 from lazysketch.windows.window import AnyWindow, ReleasedWindow
 from lazysketch.windows.window_tables import CoreBatch, Moment, WindowMaker
 
@@ -46,13 +47,13 @@ class SumsTable:
 
     def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None:
         """Take one step with an event."""
-        self.update_many([item], np.array([weight]).astype(np.uint64), user=user)
+        people = None if user is None else [user]
+        self.update_many([item], np.array([weight]).astype(np.uint64), user=people)
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Take one step for each of many events."""
-        del user  # people are not bounded
         counts, values = self.tables
-        _native.update_sums(counts, values, items, cast("Weights", weights))
+        _native.update_sums(counts, values, items, cast("Weights", weights), user=user)
 
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event."""
@@ -104,10 +105,9 @@ class SumsTables(WindowMaker[SumsTable]):
 
     def add(self, table: SumsTable, items: object, weights: object, user: object) -> None:
         """Count events in the open step of a window, in both tables or in none."""
-        del user  # people are not bounded
         counts, values = table.tables
         integers = cast("Weights", weights)
-        _native.update_sums(counts, values, items, integers, in_open_step=True)
+        _native.update_sums(counts, values, items, integers, user=user, in_open_step=True)
 
     def published(
         self,
@@ -125,14 +125,14 @@ class SumsTables(WindowMaker[SumsTable]):
         )
 
     def refused(self, table: SumsTable) -> int:
-        """Return 0: people are not bounded."""
-        del table
-        return 0
+        """Return how many events of a window were beyond the bounds of people."""
+        people = _native.People.of_table(table._table)
+        return 0 if people is None else people.refused
 
     @property
     def bounds_people(self) -> bool:
-        """False: people are not bounded."""
-        return False
+        """True if windows bound people."""
+        return self._spec.counts.person_bound is not None
 
     @property
     def max_weight(self) -> int:
@@ -143,8 +143,9 @@ class SumsTables(WindowMaker[SumsTable]):
     def privacy(self) -> SumsPrivacy:
         """The guarantee of both tables of one window, which is that of all windows together."""
         spec, reasons = self._spec, self._reasons
-        tables = (table.privacy_unless(reasons) for table in (spec.counts, spec.values))
-        return SumsPrivacy(spec.epsilon, spec.delta, *tables)
+        counts, values = (table.privacy_unless(reasons) for table in (spec.counts, spec.values))
+        within = ONE_WINDOW if self.bounds_people else None
+        return SumsPrivacy(spec.epsilon, spec.delta, counts, values, within)
 
     @property
     def not_private_because(self) -> tuple[str, ...]:

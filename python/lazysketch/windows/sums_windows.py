@@ -45,7 +45,9 @@ class SumsWindows(StatisticWindows[ReleasedWindow[SumsRelease]]):
     substitution the event may have any other item and value and, with windows of time, any other
     time; under zero-out the event may be missing, and one that moves to another time is two. The
     times at which windows begin and end never depend on an event. Bounds of values are public. All
-    windows have the same hash seed.
+    windows have the same hash seed. With ``person_bound`` it holds for all events of one person
+    *within one window*: under substitution they may be those of another person, there or in another
+    window.
 
     Args:
         every: length of a window: a duration such as ``"1h"`` or a timedelta, or a number of steps.
@@ -64,7 +66,7 @@ class SumsWindows(StatisticWindows[ReleasedWindow[SumsRelease]]):
             other.
         ArgumentValueError: a value outside its range.
 
-    Source: docs/theory.md, Theorem 12e; docs/windows.md.
+    Source: docs/theory.md, Theorems 12e and 12f; docs/windows.md.
 
     Example:
         >>> import lazysketch as ls
@@ -112,7 +114,9 @@ class SumsWindows(StatisticWindows[ReleasedWindow[SumsRelease]]):
         self._grid = spec.grid
         return spec
 
-    def update(self, item: Item, value: float, *, time: datetime | None = None) -> None:
+    def update(
+        self, item: Item, value: float, *, time: datetime | None = None, user: Item | None = None
+    ) -> None:
         """Count one event of an item, with its value.
 
         Guarantee: as :meth:`update_many`.
@@ -121,18 +125,22 @@ class SumsWindows(StatisticWindows[ReleasedWindow[SumsRelease]]):
             item: any item.
             value: a number; below ``low`` or above ``high`` it counts as that bound.
             time: time of the event, for windows of a range; UTC if it has no offset.
+            user: the person of the event, any item; required if people are bounded.
 
         Raises:
-            ItemError: not a valid item.
-            ArgumentTypeError: not a number, a missing time, or one that these windows do not take.
-            ArgumentValueError: NaN.
+            ItemError: not a valid item, or a person who is none.
+            ArgumentTypeError: not a number, a missing time, or a time or a person that these
+                windows do not take.
+            ArgumentValueError: NaN, or no person where people are bounded.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
         times = None if time is None else [instant_of("time", time)]
-        self.update_many([item], [value], times=times)
+        self.update_many([item], [value], times=times, user=None if user is None else [user])
 
-    def update_many(self, items: object, values: object, *, times: object = None) -> None:
+    def update_many(
+        self, items: object, values: object, *, times: object = None, user: object = None
+    ) -> None:
         """Count many events with their values, each in one window.
 
         Guarantee: the whole batch is checked before the first event is counted; after an exception
@@ -143,22 +151,25 @@ class SumsWindows(StatisticWindows[ReleasedWindow[SumsRelease]]):
             values: one number per item: an array, Arrow data or an iterable; no NaN and no nulls.
             times: for windows of a range, as many timestamps, or integers in nanoseconds since
                 1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
+            user: the person of each event, one item per event; required if people are bounded. Each
+                window bounds what it counts of a person, whatever the others have counted.
 
         Raises:
             ItemError: an invalid item or a null; the message gives its position.
-            ArgumentTypeError: something that is not a number, missing times, or times that these
-                windows do not take.
-            ArgumentValueError: NaN, a null, or another number of values or times than items.
+            ArgumentTypeError: something that is not a number, missing times, or times or people
+                that these windows do not take.
+            ArgumentValueError: NaN, a null, or another number of values, times or people than
+                items, or no people where they are bounded.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._count_values(items, values, times)
+        self._count_values(items, values, times, user)
 
     @exclusive
-    def _count_values(self, items: object, values: object, times: object) -> None:
+    def _count_values(self, items: object, values: object, times: object, user: object) -> None:
         weights, events = self._weights(values), _native.logged_events(items)
         check_number(events, weights)
-        self._opened().add(events, weights, times)
+        self._opened().add(events, weights, times, user)
 
     def _weights(self, values: object) -> Weights:
         """Return the integers of values; signs in two's complement, as the core takes them."""

@@ -18,6 +18,7 @@ COUNTED: dict[str, Any] = {"epsilon": 20.0, "delta": 1e-2, "bits": 64, "levels":
 BINNED: dict[str, Any] = {"epsilon": 9.0, "delta": 1e-2, "bins": ls.Bins.linear(0, 9, number=9)}
 KEYS: dict[str, Any] = {"epsilon": 9.0, "delta": 1e-2, "bits": 6, "width": 4}
 SUMMED: dict[str, Any] = NOISE | {"low": 0, "high": 9, "epsilon": 9.0}
+PEOPLE: dict[str, Any] = {"person_bound": ls.PersonBound(events=2, most_people=4)}
 BEGIN, END = "2024-01-01T00:00", "2024-01-01T05:30"
 
 
@@ -56,6 +57,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "steps, sums": {"every": 25, "keep": 3, **SUMMED},
     "clock, sums": {"every": "1h", "slices": 4, **SUMMED},
     "range, sums": {"every": "1h", "begin": BEGIN, "end": END, **SUMMED},
+    "only ends, people, values": {"every": 25, "slices": 1, **BINNED, **PEOPLE},
+    "clock, people, ranges": {"every": "1h", "slices": 4, "max_weight": 9, **KEYS, **PEOPLE},
+    "clock, people, sums": {"every": "1h", "slices": 4, **SUMMED, **PEOPLE},
+    "steps, people, sums": {"every": 25, "keep": 3, **SUMMED, **PEOPLE},
     "range, listed": {"every": "1h", "begin": BEGIN, "end": END, "domain": ["item 1"], **NOISE},
 }
 
@@ -110,11 +115,15 @@ def change(name: str, live: Any, chance: Random) -> None:
     elif does == 1:
         live.advance()
     elif is_statistic(name):
-        of_each = [[value(chance) for _ in items]] if name.endswith("sums") else []
+        others: list[Any] = [[value(chance) for _ in items]] if name.endswith("sums") else []
+        if most > 1:
+            others = [[chance.randrange(most + 1) for _ in items]]
+        people = {"user": [text(chance) for _ in items]} if "people" in name else {}
         if does == 2 and times is None:
-            live.update(item(chance), *([value(chance)] if of_each else []))
+            one = [value(chance)] if name.endswith("sums") else []
+            live.update(item(chance), *one, **({"user": text(chance)} if people else {}))
         else:
-            live.update_many(items, *of_each, times=times)
+            live.update_many(items, *others, times=times, **people)
     elif does == 2 and times is None:
         live.update(text(chance), chance.randrange(most + 1))
     else:

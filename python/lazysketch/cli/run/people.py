@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from lazysketch import HeavyHitters
 from lazysketch._native import People, PrivateSketch
@@ -14,12 +14,16 @@ from lazysketch.sketches.held_table import HeldTables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lazysketch import PersonBound
     from lazysketch.cli.settings import SketchSettings
-    from lazysketch.windows.live_windows import LiveWindows
+    from lazysketch.windows.running_windows import RunningWindows
+
+    AnyWindows: TypeAlias = RunningWindows[Any]
 
 __all__ = [
     "Refusing",
     "advice_on_names",
+    "check_account",
     "check_people",
     "people_of",
     "people_of_windows",
@@ -38,6 +42,11 @@ _WHOLE: Final = frozenset({"host", "name"})
 _OF_A_PERSON: Final = frozenset({"remote", "first", "last", "full", "family", "given", "screen"})
 
 
+class _OfPeople(Protocol):
+    @property
+    def person_bound(self) -> PersonBound | None: ...
+
+
 class Refusing(Protocol):
     """What bounds people, as the operator sees it."""
 
@@ -53,7 +62,7 @@ class Refusing(Protocol):
 class _PeopleOfWindows:
     known = None
 
-    def __init__(self, windows: LiveWindows) -> None:
+    def __init__(self, windows: AnyWindows) -> None:
         self._windows = windows
 
     @property
@@ -86,7 +95,21 @@ def check_people(
 
         if is_store(state):
             return
-    if settings.person_bound is not None and windows and ledger is not None:
+    if windows and ledger is not None:
+        check_account(settings)
+
+
+def check_account(settings: _OfPeople) -> None:
+    """Raise unless a ledger has an account of what is counted in windows.
+
+    Args:
+        settings: The options of what is counted.
+
+    Raises:
+        ArgumentTypeError: People, each of whom spends once in each window.
+        ArgumentValueError: A number outside its range.
+    """
+    if settings.person_bound is not None:
         raise ArgumentTypeError(
             "--ledger: expected no --window with --user, since a person in several windows spends "
             "once in each of them, got one"
@@ -101,7 +124,7 @@ def people_of(sketch: object) -> Refusing | None:
     return People.of_table(table) if isinstance(table, PrivateSketch) else None
 
 
-def people_of_windows(windows: LiveWindows) -> Refusing | None:
+def people_of_windows(windows: AnyWindows) -> Refusing | None:
     """Return what each person has contributed to windows; None if people are not bounded."""
     return None if windows.privacy.person_bound is None else _PeopleOfWindows(windows)
 

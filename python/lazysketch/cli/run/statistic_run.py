@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 from lazysketch.cli.distinct_options import DistinctSettings
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
+from lazysketch.cli.run.people import check_account
 from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import goes_on, open_inputs, statistic_target
 from lazysketch.cli.run.state import State
-from lazysketch.cli.run.state_definition import DISTINCT, SUMS
+from lazysketch.cli.run.state_definition import SUMS
 from lazysketch.cli.statistic_options import (
     DistributionSettings,
     RangesSettings,
@@ -131,11 +132,16 @@ def _check_windows(
         raise ArgumentTypeError(
             "--from, --to: expected none for sums, whose rows have a value and no time, got a range"
         )
-    if counting.user is not None:
+    if counting.user is not None and (windows.begin is not None or windows.end is not None):
         raise ArgumentTypeError(
-            "--user: expected no --window, since windows of a statistic bound no people, got one"
+            "--user: expected no --from and --to, since windows of a range bound no people of a "
+            "statistic, got both"
         )
-    if counted == DISTINCT and charged.ledger is not None:
+    if charged.ledger is None:
+        return
+    if not isinstance(counting, DistinctSettings):
+        check_account(counting)
+    else:
         raise ArgumentTypeError(
             "--ledger: expected no --window of distinct items, since an item in several windows "
             "spends once in each of them, got one"

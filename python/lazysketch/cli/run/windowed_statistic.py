@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
 from lazysketch.cli.distinct_options import DistinctSettings
+from lazysketch.cli.run.people import people_of_windows
 from lazysketch.cli.run.statistic import OfNoItems, columns_of
 from lazysketch.cli.run.windowed import Windowed, check_times
 from lazysketch.cli.run.windows import facts_of, named_as_options, span_of
@@ -61,7 +62,6 @@ class WindowedStatistic(Windowed, OfNoItems):
     """
 
     candidates = 1
-    people = None
 
     def __init__(
         self,
@@ -75,6 +75,7 @@ class WindowedStatistic(Windowed, OfNoItems):
         super().__init__(windows, counting, at_end=at_end)
         self.windows = windows
         self.spends: Composable = windows.privacy
+        self.people = people_of_windows(windows)
         self._shown, self._length = shown, length_in_words(length)
 
     def _count(
@@ -85,10 +86,9 @@ class WindowedStatistic(Windowed, OfNoItems):
         times: object = None,
         user: object = None,
     ) -> None:
-        del user  # there are none
         check_times(self.windows, times)
-        columns = columns_of(items, weights)
-        self.windows.update_many(*columns, times=times)
+        people = {} if user is None else {"user": user}  # distinct items have none
+        self.windows.update_many(*columns_of(items, weights), times=times, **people)
 
     def moment(self) -> Moment | None:
         """Return the public state; None for a range, whose windows end with the input."""
@@ -172,7 +172,7 @@ class WindowedStatistic(Windowed, OfNoItems):
 def _facts_of(privacy: JointPrivacy | SumsPrivacy) -> dict[str, object]:
     """Return what a program reads of a guarantee."""
     if isinstance(privacy, SumsPrivacy):
-        return {**dataclasses.asdict(privacy), "within": None}
+        return dataclasses.asdict(privacy)
     return {**dataclasses.asdict(privacy.sketch), "within": privacy.within}
 
 

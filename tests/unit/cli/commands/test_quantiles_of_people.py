@@ -84,7 +84,14 @@ def test_a_row_without_a_person_is_malformed(runs: Runs) -> None:
             "--max-events-per-user: expected none",
         ),
         (["--user", "ms"], "--user: expected another field than the one that is counted"),
-        (["--user", "client", "--window", "10"], "--user: expected no --window"),
+        (
+            ["--user", "client", "--window", "10", "--ledger", "l", "--population", "p"],
+            "--ledger: expected no --window with --user",
+        ),
+        (
+            ["--user", "client", "--window", "1h", "--from", "2026-01-01", "--to", "2026-01-02"],
+            "--user: expected no --from and --to",
+        ),
         (["--per-person", "3", "--window", "10"], "--per-person: expected --user too"),
     ],
 )
@@ -92,6 +99,21 @@ def test_options_that_do_not_go_together(runs: Runs, words: list[str], message: 
     write(runs, [("a", 3.0)])
     runs.run(*VERB, *PLACE, *words, status=2)
     assert message in runs.said
+
+
+def test_each_window_bounds_people_on_its_own(runs: Runs) -> None:
+    """The robot has three values in each window, in whatever run they come."""
+    write(runs, rows_of(300, robot=100))
+    words = ["--window", "500", "--save-release", "w.lzs", *runs.place("a")]
+    found = json.loads(runs.run(*VERB, *CLEAR, *PEOPLE, *words, "--output", "json"))
+    assert found["privacy"]["within"] == "one window"
+    assert "97 events were beyond the bound of a window and not counted" in runs.said
+    write(runs, rows_of(300, robot=300))
+    again = json.loads(runs.run(*VERB, *runs.place("a"), "--output", "json"))
+    assert [window["begin"] for window in again["windows"]] == ["step 0", "step 500"]
+    assert "394 events were beyond the bound of a window" in runs.said
+    in_all = ls.DistributionRelease.load("w.lzs").count_between(80, 100, confidence=1 - 1e-6)
+    assert in_all.high < 60  # of 100
 
 
 def test_all_runs_of_a_state_have_one_bound(runs: Runs) -> None:
