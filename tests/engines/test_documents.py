@@ -83,7 +83,7 @@ def test_the_block_of_data_frames(session: Any, capsys: pytest.CaptureFixture[st
     columns = ("concat('user ', id % 9) as user", "1 + id % 500 as ms")
     frame = session.range(30_000).selectExpr(*columns)
     exec(BLOCKS["DataFrame"], {"frame": frame})
-    *listed, table, distinct, values, ranges = capsys.readouterr().out.splitlines()
+    *listed, table, distinct, values, ranges, sums = capsys.readouterr().out.splitlines()
     assert len(listed) == 9
     assert all(line.startswith("user ") for line in [*listed])
     assert abs(float(table.split()[0]) - 30_000 / 9) < 500
@@ -92,6 +92,7 @@ def test_the_block_of_data_frames(session: Any, capsys: pytest.CaptureFixture[st
     assert values.startswith("Interval(estimate=4")  # 495
     count = float(ranges.removeprefix("Interval(estimate=").split(",")[0])
     assert abs(count - 30_000 * 99 / 500) < 2_500
+    assert sums.count("Interval(estimate=") == 2
 
 
 def test_the_block_of_kafka(lives: Lives) -> None:

@@ -128,7 +128,7 @@ def test_a_bound_per_person_is_refused(frame: Any) -> None:
 
 
 def test_statistics_are_those_of_one_machine(session: Any, lives: Lives, tmp_path: Path) -> None:
-    """Distinct items, values and keys of columns, bit for bit; nulls and NaN are not counted."""
+    """Distinct items, values, keys and sums, bit for bit; nulls and NaN are not counted."""
     frame = session.range(0, 10_000, 1, 3).selectExpr(
         "case when id % 10 = 9 then null else concat('user ', id % 700) end as user",
         "case when id % 10 = 9 then double('NaN') else id / 100 end as ms",
@@ -139,11 +139,13 @@ def test_statistics_are_those_of_one_machine(session: Any, lives: Lives, tmp_pat
     visitors = ls.DistinctCount(schedule=schedule, **NOISE).spec
     times = ls.Distribution(bins=ls.Bins.linear(0, 100), schedule=schedule, **NOISE).spec
     keys = ls.Ranges(width=64, schedule=schedule, **NOISE).spec
+    spent = ls.Sums(low=5, high=50, width=64, schedule=schedule, **NOISE).spec
     opened = {
         "user": lambda store: store.distinct("user", visitors),
         "ms": lambda store: store.distribution("ms", times),
         "ip": lambda store: store.ranges("ip", keys),
         "key": lambda store: store.ranges("key", keys),
+        "shop": lambda store: store.sums("shop", spent),
     }
     with lives.open() as store:
         for made in opened.values():
@@ -162,6 +164,14 @@ def test_statistics_are_those_of_one_machine(session: Any, lives: Lives, tmp_pat
             sealed = lazy.count_column(frame, column, spec=live.partial_spec(), input="1")
             release = lazy.add_frame(store, column, 1, sealed, into=live)
             assert release.to_bytes() == local.release().to_bytes()
+        local, live = (opened["shop"](one) for one in (local_store, store))
+        local.update_batch(counted, [number / 100 for number in counted])
+        spec = live.partial_spec()
+        sealed = lazy.count_column(frame, "key", value="ms", spec=spec, input="1")
+        release = lazy.add_frame(store, "shop", 1, sealed, into=live)
+        assert release.to_bytes() == local.release().to_bytes()
+        with pytest.raises(ArgumentTypeError, match="^value: expected the field with the number"):
+            lazy.count_column(frame, "key", spec=spec, input="1")
 
 
 def test_a_release_of_a_statistic_is_near_the_truth(frame: Any) -> None:
@@ -173,6 +183,10 @@ def test_a_release_of_a_statistic_is_near_the_truth(frame: Any) -> None:
     assert abs(values.quantile(0.9).estimate - 9_000) < 200
     ranges = lazy.release_ranges(frame, "id", bits=16, width=256, **NOISE)
     assert abs(ranges.count_between(1_000, 5_000).estimate - 4_000) < 500
+    sums = lazy.release_sums(frame, "user", "n", low=0, high=3, step=1, note="n by user", **NOISE)
+    assert type(sums) is ls.SumsRelease
+    assert abs(sums.sum("user 2").estimate - 9_000) < 600
+    assert abs(sums.count("user 2").estimate - 3_000) < 300
     for name, given in (("horizon", 5), ("schedule", ls.Punctual())):
         with pytest.raises(ArgumentTypeError, match=f"{name}: expected none for one release"):
             lazy.release_values(frame, "id", bins=bins, **{name: given}, **NOISE)

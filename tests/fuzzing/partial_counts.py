@@ -22,7 +22,7 @@ __all__ = ["damages"]
 _MOST_CELLS = 1 << 24  # of a description whose size was damaged: more would only cost memory
 
 
-_KINDS = ("table", "names", "levels", "ranges")
+_KINDS = ("table", "names", "levels", "ranges", "sums")
 
 
 @cache
@@ -40,6 +40,11 @@ def _live(kind: str) -> tuple[ls.Store, Any]:
     if kind == "ranges":
         ranges = ls.Ranges(bits=6, width=5, schedule=steps, epsilon=1.0, delta=1e-6)
         return store, store.ranges("a", ranges.spec)
+    if kind == "sums":
+        sums = ls.Sums(
+            low=-1, high=4, step=1, depth=2, width=4, schedule=steps, epsilon=1.0, delta=1e-6
+        )
+        return store, store.sums("a", sums.spec)
     found: dict[str, Any] = {
         "share": 0.2, "schedule": steps, "discovery_epoch": 3, "depth": 2, "width": 16,
         "epsilon": 8.0, "delta": 1e-3,
@@ -59,7 +64,8 @@ def _sealed(kind: str, chance: Random) -> bytes:
     worker = ls.PartialCounts(_spec(kind))
     numbers = [chance.randrange(9) for _ in range(chance.randrange(20))]
     names = [f"{number}.{CANARY}" for number in numbers]
-    worker.update_many(numbers if kind == "ranges" else names)
+    values = [chance.randrange(-1, 5) for _ in names] if kind == "sums" else None
+    worker.update_many(numbers if kind == "ranges" else names, values)
     return worker.seal()
 
 
@@ -86,7 +92,8 @@ def _described(kind: str, spec: bytes) -> None:
             return
     worker = ls.PartialCounts(spec)
     # Damaged levels may be others, and a table may be one of keys.
-    worker._update_fitting(["org"] if worker._key_bits is None else [1])
+    values = [0.0] if worker._has_sums else None
+    worker._update_fitting(["org"] if worker._key_bits is None else [1], values)
     _refused(kind, worker.seal())
 
 
@@ -123,6 +130,7 @@ def _is_of_the_table(spec: bytes, sound: bytes) -> bool:
     """Compare what is not how many events and names a partial has, or when it was handed out."""
 
     def kept(one: bytes) -> bytes:
-        return one[:58] + one[74:100] + one[108:]
+        has_names = one[8:10] == b"\2\0"
+        return one[:58] + one[74:100] + one[108 if has_names else 100 :]
 
     return len(spec) == len(sound) and kept(spec) == kept(sound)

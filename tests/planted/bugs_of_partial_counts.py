@@ -10,6 +10,7 @@ from tests.planted.planted_bug import PlantedBug
 __all__ = ["BUGS_OF_PARTIAL_COUNTS", "BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE"]
 
 _CORE: Final = "lib partial::tests"
+_SUMS: Final = f"{_CORE}::steps_of_sums"
 _BATCHES: Final = "lazysketch.store.partial_batches"
 _INGESTION: Final = "lazysketch.store.partial_ingestion:PartialIngestion"
 _TESTS: Final = "tests/unit/store/test_partials.py"
@@ -63,6 +64,30 @@ BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
         subject="sensitivity",
         claim="Sealed counts that no keys of ranges could have are added to the table.",
         caught_by=f"{_CORE}::steps_of_ranges::impossible_counts_of_ranges_are_refused",
+    ),
+    PlantedBug(
+        name="values-of-workers-are-not-added",
+        subject="durable state",
+        claim="Of what workers count for sums the store adds the events, and not their values.",
+        caught_by=f"{_SUMS}::both_tables_end_in_the_state_of_one_machine",
+    ),
+    PlantedBug(
+        name="signs-of-a-worker-are-lost",
+        subject="sensitivity",
+        claim="A worker of sums counts values below the middle as the largest ones.",
+        caught_by=f"{_SUMS}::both_tables_end_in_the_state_of_one_machine",
+    ),
+    PlantedBug(
+        name="grid-of-a-worker-is-not-compared",
+        subject="distribution",
+        claim="Counts of values between other bounds are added to sums.",
+        caught_by=f"{_SUMS}::other_grids_are_refused",
+    ),
+    PlantedBug(
+        name="sums-of-no-events-are-accepted",
+        subject="sensitivity",
+        claim="Sealed sums that no events could have counted are added to both tables.",
+        caught_by=f"{_SUMS}::a_row_is_accepted_if_some_events_count_so",
     ),
     PlantedBug(
         name="copies-of-a-name-count-once",
@@ -184,6 +209,16 @@ BUGS_OF_PARTIAL_COUNTS: Final = (
         claim="A batch that is sent again gets the release of the object as it is by then.",
         caught_by=f"{_TESTS}::test_a_batch_is_counted_once_and_published_again",
         patch=edited(f"{_INGESTION}._publication", ("if not batch.publication:", "if True:")),
+    ),
+    PlantedBug(
+        name="workers-of-sums-have-another-middle",
+        subject="distribution",
+        claim="Workers count values from another middle than the sums of the store.",
+        caught_by=f"{_TESTS}::test_workers_publish_what_one_machine_does[0-sums]",
+        patch=edited(
+            "lazysketch.store.stored_sums:StoredSums._partial_values",
+            ("grid.low, grid.high", "grid.low - 1.0, grid.high"),
+        ),
     ),
     PlantedBug(
         name="counts-of-levels-take-a-step-of-windows",

@@ -52,7 +52,7 @@ def count_topics(
             commit.
         ticks: How many; None for all until the horizon.
         malformed: As for :class:`GroupMember`.
-        options: ``format``, ``field``, ``weight``, ``max_weight`` and ``start`` of
+        options: ``format``, ``field``, ``weight``, ``max_weight``, ``value`` and ``start`` of
             :class:`GroupMember`.
 
     Raises:

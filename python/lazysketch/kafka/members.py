@@ -65,12 +65,13 @@ class GroupMember(ClosedByBlock):
         field: The field that holds the item, as for :func:`~lazysketch.sources.open_source`.
         weight: The field that holds the weight.
         max_weight: Larger weights are clipped to this; required with ``weight``.
+        value: The field that holds a number, for sums by item.
         start: "earliest" or "latest": where a partition begins that was never counted.
         malformed: Called with the places of messages that cannot be read, for the operator: outside
             of the guarantee.
 
     Raises:
-        ArgumentTypeError: A wrong type, or a missing field.
+        ArgumentTypeError: A wrong type, or a missing field or value.
         ArgumentValueError: A setting that would break the guarantee, or a value outside its range.
 
     Example:
@@ -115,11 +116,12 @@ class GroupMember(ClosedByBlock):
         field: str | None = None,
         weight: str | None = None,
         max_weight: int | None = None,
+        value: str | None = None,
         start: str = "earliest",
         malformed: Callable[[list[MalformedMessage]], None] | None = None,
     ) -> None:
         checked_choice("start", start, ("earliest", "latest"))
-        request = checked_request(field=field, weight=weight, max_weight=max_weight)
+        request = checked_request(field=field, weight=weight, max_weight=max_weight, value=value)
         request = fitting_request(PartialCounts(gate.spec()), request)
         self._read = values_reader(format, request)
         self._gate = gate

@@ -82,7 +82,7 @@ def values_reader(form: str, request: Selection) -> Callable[[Sequence[bytes]], 
             f"format: expected one of {', '.join(MESSAGE_FORMATS)}, got {shown(form)}"
         )
     if form == "lines":
-        if request.field is not None or request.weight is not None:
+        if (request.field, request.weight, request.value) != (None, None, None):
             raise ArgumentValueError("field: expected none for lines, each of which is an item")
         return _text_reader(_lines)
     if request.field is None:
@@ -145,8 +145,9 @@ def _arrow_reader(request: Selection) -> Callable[[Sequence[bytes]], ReadValues]
             found = []
             for batch in stream:
                 columns = {of: column_of(batch, field) for of, field in wanted.items()}
-                weights = columns.get("weight")
-                found.append(batch_of_columns(columns["field"], weights, request))
+                weights, numbers = columns.get("weight"), columns.get("value")
+                rows = batch_of_columns(columns["field"], weights, request, values=numbers)
+                found.append(rows)
             return found
 
     def read_values(values: Sequence[bytes]) -> ReadValues:

@@ -146,7 +146,7 @@ def _arrow_batches(value: bytes | None, selection: Selection) -> list[RowBatch]:
     empty = RowBatch(
         items=[],
         times=np.full(1, UNKNOWN_TIME) if selection.times else None,
-        weights=None if selection.weight is None else [],
+        weights=None if selection.weight is None and selection.value is None else [],
         users=None if selection.user is None else [],
     )
     return [replace(empty, absent=[0]) if value is None else replace(empty, malformed=[0])]

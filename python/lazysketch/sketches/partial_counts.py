@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, LiveStateError
 from lazysketch.sketches.live_state import LiveState
+from lazysketch.specification.value_grid import ValueGrid, plain_values
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -60,11 +61,15 @@ class PartialCounts(LiveState, _native.PartialCounts):
         >>> store.close()
     """
 
+    _grid: ValueGrid | None
+
     def __new__(cls, spec: bytes) -> Self:
         """Read the description."""
         if not isinstance(spec, bytes):
             raise ArgumentTypeError(f"spec: expected bytes, got {type(spec).__name__}")
-        return super().__new__(cls, bytes(spec))
+        self = super().__new__(cls, bytes(spec))
+        self._grid = None if self._value_grid is None else ValueGrid(*self._value_grid)
+        return self
 
     def update_many(
         self, items: object, weights: object = None, *, column: str | None = None
@@ -76,24 +81,34 @@ class PartialCounts(LiveState, _native.PartialCounts):
         Args:
             items: Arrow data, a NumPy array or an iterable of items; of numbers for values, of
                 integers for ranges.
-            weights: one integer per item, or None for weight 1; None for distinct items.
+            weights: one integer per item, or None for weight 1; None for distinct items. For sums
+                by item the value of each, a number.
             column: the name of the column, for a table with several columns.
 
         Raises:
             ItemError: an invalid item or a null, or one that does not fit the levels of the
                 hierarchy; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats; several columns without
-                ``column``.
-            ArgumentValueError: weights outside their range or of another length than the items;
+                ``column``; no values for sums.
+            ArgumentValueError: weights outside their range or of another length than the items; NaN
+                as a value;
                 more events than ``most_events`` of the description, or more distinct items than its
                 ``most_names``; counts that were sealed. What was counted before is kept.
             LiveStateError: called in a forked child process.
         """
-        self._update_many(items, weights, column=column)
+        self._update_many(items, self._integers(weights), column=column)
 
     def _update_fitting(self, items: object, weights: object = None) -> None:
         """Count events; those whose items do not fit the levels are left out, as malformed rows."""
-        self._update_many(items, weights, only_fitting=True)
+        self._update_many(items, self._integers(weights), only_fitting=True)
+
+    def _integers(self, weights: object) -> object:
+        """Return weights as they are counted: of values the integers that stand for them."""
+        if self._grid is None:
+            return weights
+        if weights is None:
+            raise ArgumentTypeError("weights: expected one value per item of sums, got none")
+        return self._grid.weights(plain_values(weights))
 
     def merge(self, other: PartialCounts) -> None:
         """Take over the events of other partial counts, which are closed afterwards.
@@ -134,6 +149,11 @@ class PartialCounts(LiveState, _native.PartialCounts):
     def _has_values(self) -> bool:
         """Whether numbers are counted, for a distribution."""
         return self._shape[0] == "values"
+
+    @property
+    def _has_sums(self) -> bool:
+        """Whether each item has a number, for sums by item."""
+        return self._grid is not None
 
     @property
     def _key_bits(self) -> int | None:

@@ -17,7 +17,7 @@ files_source      the data source ``lazysketch``: tasks over files, in batches a
 sink              the function of ``foreachBatch``; batches by hand
 columns           a column of a DataFrame that exists already
 one_release       its heaviest items, or a table, in one call
-one_statistic     its distinct items, quantiles, or ranges of keys, in one call
+one_statistic     its distinct items, quantiles, ranges of keys, or sums by item, in one call
 publication       the store of such a call, and its charge to a ledger
 topics_source     ranges of offsets of Kafka as its input
 topic_options     the options that name them
@@ -33,7 +33,12 @@ from __future__ import annotations
 from lazysketch.spark.columns import count_column
 from lazysketch.spark.files_source import FilesSource, register
 from lazysketch.spark.one_release import release_column, top_items
-from lazysketch.spark.one_statistic import release_distinct, release_ranges, release_values
+from lazysketch.spark.one_statistic import (
+    release_distinct,
+    release_ranges,
+    release_sums,
+    release_values,
+)
 from lazysketch.spark.sink import StoreSink, add_frame
 
 __all__ = [
@@ -45,6 +50,7 @@ __all__ = [
     "release_column",
     "release_distinct",
     "release_ranges",
+    "release_sums",
     "release_values",
     "top_items",
 ]

@@ -31,10 +31,12 @@ def count_column(
     input: str,  # noqa: A002 -- as in the rows of the data source
     weight: str | None = None,
     max_weight: int | None = None,
+    value: str | None = None,
 ) -> DataFrame:
     """Return sealed counts of a column, one row per partition, for ``add_frame``.
 
-    Rows without an item, and with a weight that is no integer of at least 0, are not counted.
+    Rows without an item, with a weight that is no integer of at least 0, or without a value where
+    sums need one, are not counted.
 
     Guarantee: rows are counted within the task that reads them, so nothing is shuffled. A task
         that is tried again counts its partition again, and one row of it reaches the driver. What
@@ -50,9 +52,11 @@ def count_column(
             repetition with another one is refused.
         weight: A column of integers, or None for weight 1.
         max_weight: Larger weights are clipped to this; required with ``weight``.
+        value: A column of numbers, for sums by item.
 
     Raises:
-        ArgumentTypeError: A wrong type, or only one of ``weight`` and ``max_weight``.
+        ArgumentTypeError: A wrong type, only one of ``weight`` and ``max_weight``, or no value for
+            sums.
         ArgumentValueError: A number outside its range.
 
     Example:
@@ -78,12 +82,13 @@ def count_column(
     from pyspark.sql.functions import lit
 
     check_texts(column=column, input=input)
-    request = checked_request(field=column, weight=weight, max_weight=max_weight)
+    request = checked_request(field=column, weight=weight, max_weight=max_weight, value=value)
     request = fitting_request(PartialCounts(spec), request)
     bits = key_bits(request.item_type)
     if bits is not None:  # columns of any items, which become keys
         request = replace(request, item_type=None)
-    wanted = frame.select(column) if weight is None else frame.select(column, weight)
+    beside, role = (weight, "weight") if value is None else (value, "value")
+    wanted = frame.select(column) if beside is None else frame.select(column, beside)
     # A frame without rows may have no task, and a step must not depend on that: a row of nulls,
     # which is not counted, has a task of its own.
     fields = [lit(None).cast(field.dataType).alias(field.name) for field in wanted.schema.fields]
@@ -99,11 +104,14 @@ def count_column(
         worker = PartialCounts(spec)
         for batch in batches:
             types = {"field": batch.schema.field(0).type}
-            if weight is not None:
-                types["weight"] = batch.schema.field(1).type
+            numbers = {}
+            if beside is not None:
+                types[role] = batch.schema.field(1).type
+                numbers[role] = batch.column(1)
             check_types(types, request, name="frame")
-            weights = None if weight is None else batch.column(1)
-            rows = batch_of_columns(batch.column(0), weights, request)
+            rows = batch_of_columns(
+                batch.column(0), numbers.get("weight"), request, values=numbers.get("value")
+            )
             if bits is not None:
                 rows = with_keys(rows, bits)
             worker._update_fitting(rows.items, rows.weights)

@@ -1,4 +1,4 @@
-"""One private release of a column of a DataFrame: distinct items, quantiles, ranges of keys.
+"""One private release of a column of a DataFrame: distinct items, quantiles, ranges of keys, sums.
 
 As of :mod:`~lazysketch.spark.one_release`, each call is a publication of its own, with fresh noise.
 """
@@ -13,7 +13,8 @@ from lazysketch.spark.publication import ONE_STEP, ChargedLedger, published
 from lazysketch.specification.distinct_spec import distinct_spec
 from lazysketch.specification.distribution_spec import distribution_spec
 from lazysketch.specification.ranges_spec import ranges_spec
-from lazysketch.specification.table_spec import TableSpec
+from lazysketch.store.store import Store
+from lazysketch.sums.sums_spec import sums_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
     from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.distribution_release import DistributionRelease
     from lazysketch.releases.ranges_release import RangesRelease
+    from lazysketch.releases.sums_release import SumsRelease
     from lazysketch.specification.distinct_spec import DistinctOptions
     from lazysketch.specification.distribution_spec import DistributionOptions
     from lazysketch.specification.ranges_spec import RangesOptions
+    from lazysketch.specification.table_spec import TableSpec
+    from lazysketch.sums.sums_spec import SumsOptions, SumsSpec
 
-__all__ = ["release_distinct", "release_ranges", "release_values"]
+__all__ = ["release_distinct", "release_ranges", "release_sums", "release_values"]
 
 
 def release_distinct(
@@ -75,15 +79,8 @@ def release_distinct(
         >>> 18_000 < release.estimate() < 22_000
         True
     """
-    spec = _for_one_step(distinct_spec, options)
-    found: DistinctRelease = published(
-        frame,
-        column,
-        spec,
-        opened=lambda store: store.distinct("column", spec),
-        read=lambda live: live.release(),
-        ledger=ledger,
-        note=note,
+    found: DistinctRelease = _released(
+        frame, column, distinct_spec, Store.distinct, options, ledger=ledger, note=note
     )
     return found
 
@@ -134,15 +131,8 @@ def release_values(
         >>> 48 < release.quantile(0.5).estimate < 52
         True
     """
-    spec = _for_one_step(distribution_spec, options)
-    found: DistributionRelease = published(
-        frame,
-        column,
-        spec,
-        opened=lambda store: store.distribution("column", spec),
-        read=lambda live: live.release(),
-        ledger=ledger,
-        note=note,
+    found: DistributionRelease = _released(
+        frame, column, distribution_spec, Store.distribution, options, ledger=ledger, note=note
     )
     return found
 
@@ -191,21 +181,91 @@ def release_ranges(
         >>> 9_500 < release.prefix("10.0.0.0/16").estimate < 10_500
         True
     """
-    spec = _for_one_step(ranges_spec, options)
-    found: RangesRelease = published(
-        frame,
-        column,
-        spec,
-        opened=lambda store: store.ranges("column", spec),
-        read=lambda live: live.release(),
-        ledger=ledger,
-        note=note,
+    found: RangesRelease = _released(
+        frame, column, ranges_spec, Store.ranges, options, ledger=ledger, note=note
     )
     return found
 
 
-def _for_one_step(make: Callable[..., TableSpec], options: Mapping[str, Any]) -> TableSpec:
+def release_sums(
+    frame: DataFrame,
+    column: str,
+    value: str,
+    *,
+    ledger: ChargedLedger | None = None,
+    note: str = "",
+    **options: Unpack[SumsOptions],
+) -> SumsRelease:
+    """Return sums, counts and means of a column of numbers by item, privately and once.
+
+    Rows without an item, without a value, and with NaN, are not counted.
+
+    Guarantee: (``epsilon``, ``delta``)-DP for the release, however many sums are read of it. A
+        further call has fresh noise and spends as much again. Executors draw no noise and return
+        ciphertext; the key is forgotten with the call.
+
+    Args:
+        frame: Any DataFrame; it is run once.
+        column: The items: text, binary or integers.
+        value: Numbers: integers, floats or decimals; beyond ``low`` and ``high`` they count as
+            these.
+        ledger: A :class:`~lazysketch.Ledger` that is charged before anything is counted.
+        note: What the ledger records.
+        **options: ``low``, ``high``, ``epsilon`` and ``delta``; ``step``, ``depth``, ``width``,
+            ``relation``, ``mechanism``, ``max_events_per_user``, ``count_share`` and ``hash_seed``
+            of :class:`~lazysketch.Sums`. Each partition of the frame returns 16 bytes for each of
+            ``depth * width`` cells, 80 KB by default.
+
+    Returns:
+        A release that holds no secret: sums, counts and means of any items, with intervals.
+
+    Raises:
+        ArgumentTypeError: A wrong type.
+        ArgumentValueError: A value outside its range, or a bound per person.
+        CapError: The ledger refuses; nothing was counted.
+
+    Source: docs/scale.md, "One list of a DataFrame".
+
+    Example:
+        >>> from pyspark.sql import SparkSession
+        >>> from lazysketch.spark import release_sums
+        >>> spark = SparkSession.builder.getOrCreate()
+        >>> frame = spark.range(30_000).selectExpr("concat('shop ', id % 3) as shop", "id % 7 as x")
+        >>> release = release_sums(
+        ...     frame, "shop", "x", low=0, high=6, step=1, epsilon=1.0, delta=1e-8
+        ... )
+        >>> 28_000 < release.sum("shop 1").estimate < 32_000
+        True
+    """
+    found: SumsRelease = _released(
+        frame, column, sums_spec, Store.sums, options, ledger=ledger, note=note, value=value
+    )
+    return found
+
+
+def _released(
+    frame: DataFrame,
+    column: str,
+    make: Callable[..., TableSpec | SumsSpec],
+    opened: Callable[[Store, str, Any], Any],
+    options: Mapping[str, Any],
+    *,
+    ledger: ChargedLedger | None,
+    note: str,
+    value: str | None = None,
+) -> Any:
+    """Return one release of a column: ``make`` describes it, ``opened`` is a method of a store."""
     for name in ("horizon", "schedule"):
         if name in options:
             raise ArgumentTypeError(f"{name}: expected none for one release, got one")
-    return make(schedule=ONE_STEP, **options)
+    spec = make(schedule=ONE_STEP, **options)
+    return published(
+        frame,
+        column,
+        spec,
+        opened=lambda store: opened(store, "column", spec),
+        read=lambda live: live.release(),
+        ledger=ledger,
+        note=note,
+        value=value,
+    )

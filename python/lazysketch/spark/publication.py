@@ -17,6 +17,7 @@ from lazysketch.spark.sink import add_frame
 from lazysketch.specification.schedules import Batch
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store import NO_ANCHOR, open_store
+from lazysketch.sums.sums_spec import SumsSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ class ChargedLedger(Protocol):
 def published(
     frame: DataFrame,
     column: str,
-    spec: HeavyHittersSpec | TableSpec,
+    spec: HeavyHittersSpec | TableSpec | SumsSpec,
     *,
     opened: Callable[[Any], Any],
     read: Callable[[Any], Any],
@@ -52,6 +53,7 @@ def published(
     weight: str | None = None,
     max_weight: int = 1,
     most_names: int | None = None,
+    value: str | None = None,
 ) -> Any:
     """Charge the ledger, count in a store of this call, and return what is read of it.
 
@@ -66,6 +68,7 @@ def published(
         weight: A column of integers, or None for weight 1.
         max_weight: Larger weights are clipped to it; 1 without weights.
         most_names: Distinct items of one partition of the frame, at most; None for the default.
+        value: A column of numbers, for sums by item; None for others.
 
     Raises:
         ArgumentTypeError: A ``max_weight`` without weights.
@@ -84,6 +87,7 @@ def published(
                 input="one release",
                 weight=weight,
                 max_weight=None if weight is None else max_weight,
+                value=value,
             )
             with _charged(spec, ledger, note):
                 add_frame(store, "frame", 1, counted, into=live)
@@ -92,7 +96,7 @@ def published(
 
 @contextmanager
 def _charged(
-    spec: HeavyHittersSpec | TableSpec, ledger: ChargedLedger | None, note: str
+    spec: HeavyHittersSpec | TableSpec | SumsSpec, ledger: ChargedLedger | None, note: str
 ) -> Iterator[None]:
     if ledger is None:
         yield

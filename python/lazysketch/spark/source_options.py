@@ -17,7 +17,7 @@ from lazysketch.workers import kept_spec
 __all__ = ["SourceOptions"]
 
 SETTLED: Final = 60.0
-_OF_ROWS: Final = ("field", "encoding", "weight", "delimiter")
+_OF_ROWS: Final = ("field", "encoding", "weight", "delimiter", "value")
 _KNOWN: Final = (
     "path",
     "format",

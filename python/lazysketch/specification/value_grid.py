@@ -118,6 +118,17 @@ class ValueGrid:
         points = np.rint((clipped - self.low) / (2.0 * self.unit)).astype(np.int64)
         return np.clip(2 * points - self.steps, -self.steps, self.steps)
 
+    def weights(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
+        """Return :meth:`integers` as the core takes them: signs in two's complement.
+
+        Args:
+            values: float64, no NaN.
+
+        Returns:
+            uint64 of the same shape.
+        """
+        return self.integers(values).view(np.uint64)
+
 
 def plain_values(values: object) -> npt.NDArray[np.float64]:
     """Return numbers as a new float64 array.

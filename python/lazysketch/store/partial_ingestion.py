@@ -12,6 +12,7 @@ from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.ranges_release import RangesRelease
 from lazysketch.releases.release import Release
+from lazysketch.releases.sums_release import SumsRelease
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call
 from lazysketch.store.ingestion import Ingestion, checked_note, checked_source
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     )
     from lazysketch.store.stored_ranges import StoredRanges
     from lazysketch.store.stored_sliding import StoredSliding
+    from lazysketch.store.stored_sums import StoredSums
     from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["PartialIngestion"]
@@ -88,6 +90,16 @@ class PartialIngestion(Ingestion):
         into: StoredRanges,
         positions: str = "",
     ) -> RangesRelease: ...
+    @overload
+    def add_partials(
+        self,
+        source: str,
+        sequence: int,
+        sealed: Iterable[bytes],
+        *,
+        into: StoredSums,
+        positions: str = "",
+    ) -> SumsRelease: ...
     def add_partials(
         self,
         source: str,
@@ -118,8 +130,8 @@ class PartialIngestion(Ingestion):
             sequence: 1, 2, ... within the source; gaps are allowed.
             sealed: results of ``PartialCounts.seal``, in any order; none for a step without events.
                 They are opened one after the other.
-            into: a sketch, counters, distinct items, a distribution, ranges, heavy hitters or a
-                hierarchy, of this store, with the batch schedule; or windows by the clock. Of
+            into: a sketch, counters, distinct items, a distribution, ranges, sums, heavy hitters or
+                a hierarchy, of this store, with the batch schedule; or windows by the clock. Of
                 hierarchies those that split items natively.
             positions: what :meth:`note` returns from then on, up to 10,000 characters: where the
                 source reads on.
@@ -144,7 +156,7 @@ class PartialIngestion(Ingestion):
             got = type(sealed).__name__
             raise ArgumentTypeError(f"sealed: expected a list of bytes, got {got}")
         into._pass_time()
-        counts = self._native.gathered(into._partial_table(), into._partial_levels())
+        counts = into._new_sum()
         partials: list[AddedPartial] = []
         for one in sealed:
             if not isinstance(one, bytes):

@@ -159,8 +159,8 @@ class Changes:
     def _partial_table(self) -> _native.PrivateSketch:
         """Return the table to which partial counts are added."""
         raise ArgumentValueError(
-            "into: expected a sketch, counters, distinct items, a distribution, ranges, heavy "
-            "hitters, a hierarchy, or windows by the clock, for partial counts, got "
+            "into: expected a sketch, counters, distinct items, a distribution, ranges, sums, "
+            "heavy hitters, a hierarchy, or windows by the clock, for partial counts, got "
             f"{type(self).__name__}"
         )
 
@@ -176,9 +176,9 @@ class Changes:
                 default 2^20. All of them together have at most 256 bytes times this number.
 
         Returns:
-            100 bytes, a few more for distinct items and an object that publishes names, and 8 more
-            for each edge between the bins of a distribution; to be used for up to 1,024 steps from
-            now on, or until the open window ends.
+            100 bytes, a few more for distinct items, an object that publishes names and sums by
+            item, and 8 more for each edge between the bins of a distribution; to be used for up to
+            1,024 steps from now on, or until the open window ends.
 
         Raises:
             ArgumentTypeError: not an integer.
@@ -191,12 +191,27 @@ class Changes:
         if most_names is not None:
             most_names = checked_integer("most_names", most_names, most=_MOST_NAMES)
         return self._journal.native.partial_spec(
-            table, table._step, most_events, most_names, self._partial_levels()
+            table,
+            table._step,
+            most_events,
+            most_names,
+            self._partial_levels(),
+            self._partial_values(),
         )
 
     def _partial_levels(self) -> _native.Hierarchy | None:
         """Return how workers split items into names of levels; None without levels."""
         return None
+
+    def _partial_values(self) -> tuple[_native.PrivateSketch, float, float, bool] | None:
+        """Return the table of values beside that of events, and their grid; None for one table."""
+        return None
+
+    def _new_sum(self) -> _native.GatheredCounts:
+        """Return an empty sum of partial counts for a step."""
+        return self._journal.native.gathered(
+            self._partial_table(), self._partial_levels(), self._partial_values()
+        )
 
     def _publication(self) -> tuple[AnyRelease, ...]:
         """Return what is published after partial counts were added, one release per level."""
@@ -206,7 +221,7 @@ class Changes:
         """Return the counts that a call adds: those it was made of, or those of the log."""
         if call.gathered is not None:
             return call.gathered
-        counts = self._journal.native.gathered(self._partial_table(), self._partial_levels())
+        counts = self._new_sum()
         counts.add(call.contents[0])
         return counts
 

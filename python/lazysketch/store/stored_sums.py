@@ -11,6 +11,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.specification.value_grid import ValueGrid
 from lazysketch.store.calls import Call
+from lazysketch.store.partial_batches import ADDED
 from lazysketch.store.stored_changes import reads_after_commit, unknown_change
 from lazysketch.store.stored_held_table import StoredHeldTables
 from lazysketch.sums.sums import Sums
@@ -86,10 +87,20 @@ class StoredSums(StoredHeldTables, Sums):
             user=user,
         )
 
+    def _partial_table(self) -> _native.PrivateSketch:
+        return self._counts
+
+    def _partial_values(self) -> tuple[_native.PrivateSketch, float, float, bool]:
+        grid = self._spec.grid
+        return self._values, grid.low, grid.high, grid.is_exact
+
     def _further_parameters(self) -> str:
         return parameters_of_grid(self._spec.grid)
 
     def _count(self, call: Call) -> None:
+        if call.method == ADDED:
+            self._gathered(call).add_to_both(self._counts, self._values)
+            return
         if call.method not in _COUNTING:
             raise unknown_change(call)
         # A batch of a pipeline without events has no weights in the log.

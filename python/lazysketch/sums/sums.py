@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
@@ -27,6 +25,7 @@ from lazysketch.specification.value_grid import ValueGrid, plain_values
 from lazysketch.sums.sums_spec import SumsOptions, SumsSpec, sums_spec
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
     from typing_extensions import Never, Self, Unpack
 
@@ -214,7 +213,7 @@ class Sums(HeldTables):
 
     def _weights(self, values: object) -> npt.NDArray[np.uint64]:
         """Return the integers of values; signs in two's complement, as the core takes them."""
-        return self._spec.grid.integers(plain_values(values)).view(np.uint64)
+        return self._spec.grid.weights(plain_values(values))
 
     def release(self) -> SumsRelease:
         """Return the public state at this step.

@@ -140,7 +140,7 @@ def plan_tasks(
     Args:
         files: Those of :func:`listed_files`; none for a step without events.
         request: What to read of each row, by :func:`~lazysketch.sources.checked_request`; of an
-            object that counts values, items are numbers; of ranges, keys.
+            object that counts values, items are numbers; of ranges, keys. Sums need a ``value``.
         spec: ``partial_spec()`` of the object that counts.
         format: As for :func:`~lazysketch.sources.open_source`.
         part_bytes: About how much of a file is read in one piece. By default 16 MiB where names
@@ -153,7 +153,8 @@ def plan_tasks(
 
     Raises:
         SourceError: A file that is missing or has changed, or lacks the field.
-        ArgumentTypeError: No field for a format that requires one.
+        ArgumentTypeError: No field for a format that requires one; no value for sums, or one for
+            others.
         ArgumentValueError: A format or a field that cannot be read, or a number below 1.
     """
     counts = PartialCounts(spec)

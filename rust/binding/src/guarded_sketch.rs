@@ -173,6 +173,17 @@ impl Core {
         }
     }
 
+    /// Return the description with the values of this table beside the events of another one.
+    pub(crate) fn partial_spec_of_values(
+        &mut self,
+        events: PartialSpec,
+        (low, high, is_exact): (f64, f64, bool),
+        most_events: Option<u64>,
+    ) -> Result<PartialSpec> {
+        let values = self.plain()?;
+        values.partial_spec_of_values(events, (low, high), is_exact, most_events)
+    }
+
     /// Take one step with what workers have counted.
     pub(crate) fn add_partial(&mut self, counts: &PartialCounts) -> Result<()> {
         match self {

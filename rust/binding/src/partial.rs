@@ -146,7 +146,19 @@ impl PartialCounts {
     fn _shape(&self) -> (&'static str, u32, u32, bool) {
         let shape = self.spec.shape;
         let named = self.spec.named.is_some();
-        (shape.kind.name(), shape.depth, shape.width, named)
+        let kind = match self.spec.summed {
+            Some(_) => "sums",
+            None => shape.kind.name(),
+        };
+        (kind, shape.depth, shape.width, named)
+    }
+
+    /// Bounds, steps and exactness of the grid of values by item, for sums: all public.
+    #[getter]
+    fn _value_grid(&self) -> Option<(f64, f64, u64, bool)> {
+        let summed = self.spec.summed?;
+        let (low, high) = summed.bounds();
+        Some((low, high, summed.steps, summed.is_exact()))
     }
 }
 
@@ -174,6 +186,10 @@ fn levels_of(spec: &PartialSpec) -> Result<Option<Names>> {
     let levels = spec.named.and_then(|named| named.levels);
     levels.as_ref().map(hierarchy_of).transpose()
 }
+
+/// The table of values by item beside one of events: with the bounds of values, and whether the caller
+/// chose the grid.
+pub(crate) type ValuesOfWorkers<'py> = (Bound<'py, PrivateSketch>, f64, f64, bool);
 
 /// The sum of the partial counts of one step, which a private table takes over.
 #[pyclass(frozen, module = "lazysketch._native")]
@@ -231,6 +247,10 @@ impl GatheredCounts {
     fn add_to(&self, table: &Bound<'_, PrivateSketch>, in_open_step: bool) -> PyResult<()> {
         let (py, guarded) = (table.py(), table.get().guarded());
         guarded.check_process()?;
+        if self.spec.summed.is_some() {
+            let message = "sealed: expected counts of one table, got those of events and values";
+            return Err(ArgumentValueError::new_err(message));
+        }
         // The lock of the table is the inner one everywhere: a table knows no gathered counts.
         self.with(py, |counts| {
             guarded.locked(|core| match in_open_step {
@@ -238,6 +258,37 @@ impl GatheredCounts {
                 true => core.add_partial_to_batch(counts),
             })
         })
+    }
+
+    /// Take one step of a table of events and one of their values with the sum, or add it to the open
+    /// step: both tables, or none.
+    #[pyo3(signature = (events, values, *, in_open_step=false))]
+    fn add_to_both(
+        &self,
+        events: &Bound<'_, PrivateSketch>,
+        values: &Bound<'_, PrivateSketch>,
+        in_open_step: bool,
+    ) -> PyResult<()> {
+        self.maker.check()?;
+        if self.spec.summed.is_none() {
+            let message = "sealed: expected counts of events and values, got those of one table";
+            return Err(ArgumentValueError::new_err(message));
+        }
+        let (py, tables) = (
+            events.py(),
+            [events.get().guarded(), values.get().guarded()],
+        );
+        // Counts of two tables have this caller alone, so that theirs may be the inner lock here.
+        let counts = || self.inner.lock().map_err(|_| Error::Closed);
+        change_all(
+            py,
+            &tables,
+            |_, core| core.plain()?.prepare_partial(&*counts()?, in_open_step),
+            |_, core| match in_open_step {
+                false => core.add_partial(&*counts()?),
+                true => core.add_partial_to_batch(&*counts()?),
+            },
+        )
     }
 
     /// Take one step of the tables of a hierarchy with the names of the sum, or add them to the open

@@ -8,7 +8,7 @@ use crate::errors::{
 use crate::hierarchy::Hierarchy;
 use crate::key::{Key, Place};
 use crate::maker_process::MakerProcess;
-use crate::partial::GatheredCounts;
+use crate::partial::{GatheredCounts, ValuesOfWorkers};
 use crate::people::People;
 use crate::private::PrivateSketch;
 use crate::record_parts::{LoggedPart, RecordPart};
@@ -57,12 +57,20 @@ impl Store {
         issued: u64,
         most: (Option<u64>, Option<u64>),
         levels: Option<&Bound<'_, Hierarchy>>,
+        values: Option<ValuesOfWorkers<'_>>,
     ) -> PyResult<PartialSpec> {
         let levels = levels.map(|levels| levels.get().levels()).transpose();
         let levels = levels.map_err(raise)?;
         let public_key = self.partial_keys.public_key();
-        let core = table.get().guarded().lock(table.py())?;
-        (core.partial_spec(public_key, issued, most, levels)).map_err(raise)
+        let spec = {
+            let core = table.get().guarded().lock(table.py())?;
+            (core.partial_spec(public_key, issued, most, levels)).map_err(raise)?
+        };
+        let Some((of_values, low, high, is_exact)) = values else {
+            return Ok(spec);
+        };
+        let mut core = of_values.get().guarded().lock(table.py())?;
+        (core.partial_spec_of_values(spec, (low, high, is_exact), most.0)).map_err(raise)
     }
 
     fn with_recovered<T>(
@@ -140,7 +148,9 @@ impl Store {
     }
 
     /// Return the public description of a table for workers that count parts of its steps.
-    #[pyo3(signature = (table, issued, most_events=None, most_names=None, levels=None))]
+    #[pyo3(signature = (
+        table, issued, most_events=None, most_names=None, levels=None, values=None,
+    ))]
     fn partial_spec<'py>(
         &self,
         table: &Bound<'py, PrivateSketch>,
@@ -148,22 +158,25 @@ impl Store {
         most_events: Option<u64>,
         most_names: Option<u64>,
         levels: Option<&Bound<'py, Hierarchy>>,
+        values: Option<ValuesOfWorkers<'py>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let spec = self.spec_for_workers(table, issued, (most_events, most_names), levels)?;
+        let most = (most_events, most_names);
+        let spec = self.spec_for_workers(table, issued, most, levels, values)?;
         let mut core = table.get().guarded().lock(table.py())?;
         let bytes = spec.encode_for_worker(core.sketch().edges());
         Ok(PyBytes::new(table.py(), &bytes))
     }
 
     /// Return an empty sum of partial counts for a step of a table.
-    #[pyo3(signature = (table, levels=None))]
+    #[pyo3(signature = (table, levels=None, values=None))]
     fn gathered(
         &self,
         table: &Bound<'_, PrivateSketch>,
         levels: Option<&Bound<'_, Hierarchy>>,
+        values: Option<ValuesOfWorkers<'_>>,
     ) -> PyResult<GatheredCounts> {
         self.maker.check()?;
-        let of_none = self.spec_for_workers(table, 0, (Some(1), None), levels)?;
+        let of_none = self.spec_for_workers(table, 0, (Some(1), None), levels, values)?;
         let spec = of_none.with_fewest_names();
         GatheredCounts::of(Arc::clone(&self.partial_keys), spec)
     }

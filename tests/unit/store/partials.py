@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from tests.unit.store.lives import NOISE, distinct, hitters, ranges, table, values
+from tests.unit.store.lives import NOISE, distinct, hitters, ranges, sums, table, values
 
 import lazysketch as ls
 from lazysketch.store import Store
@@ -51,11 +51,19 @@ OPENED: dict[str, Callable[[Store], Any]] = {
     "values": lambda store: store.distribution("a", values(BATCHES)),
     "ranges": lambda store: store.ranges("a", ranges(BATCHES)),
     "ranges of weights": lambda store: store.ranges("a", ranges(BATCHES, max_weight=5)),
+    "sums": lambda store: store.sums("a", sums(BATCHES)),
+    "sums of integers": lambda store: store.sums("a", sums(BATCHES, step=2.0)),
     "listed": listed,
     "names": named,
     "names of weights": partial(named, max_weight=5, weighted=True),
     "names of weighted events": partial(named, max_weight=5),
 }
+
+WEIGHTS: dict[str, list[Any]] = {
+    "sums": [-3, -2.0, 0, 0.7, 4.999, 12, float("inf")],
+    "sums of integers": [-2, 0, 1, 3.0, 11.2, 400],
+}
+"""The values of events that all have one."""
 
 CHOICES: dict[str, list[Any]] = {
     "counters": [*range(8)],
@@ -75,7 +83,7 @@ def sealed(spec: bytes, *parts: object, weights: Sequence[object] | None = None)
 
 
 def of_workers(
-    spec: bytes, items: Sequence[object], weights: Sequence[int] | None, chance: Random
+    spec: bytes, items: Sequence[object], weights: Sequence[Any] | None, chance: Random
 ) -> list[bytes]:
     """Return what a random number of workers seal, each of which counts random events."""
     workers = [ls.PartialCounts(spec) for _ in range(chance.randrange(1, 6))]

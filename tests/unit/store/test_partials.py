@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.unit.store.lives import CANARY, KINDS, Lives, table
-from tests.unit.store.partials import BATCHES, CHOICES, OPENED, of_workers, sealed
+from tests.unit.store.partials import BATCHES, CHOICES, OPENED, WEIGHTS, of_workers, sealed
 from tests.unit.store.test_restarts import seen
 
 import lazysketch as ls
@@ -182,9 +182,9 @@ def test_objects_without_partial_counts_refuse_them(name: str, lives: Lives) -> 
         "distinct of batches": 104,
         "values of batches": 117 + 8 * 10,
         "hitters of batches": 111,
+        "sums of batches": 141,
     }
-    usual = "into: expected" if name.startswith("sums") else "schedule: expected Batch, for partial"
-    expected = refusals.get(name, usual)
+    expected = refusals.get(name, "schedule: expected Batch, for partial")
     with lives.open() as store:
         if name == "people":
             bound = ls.PersonBound(cells=1, events=1)
@@ -373,7 +373,9 @@ def test_workers_publish_what_one_machine_does(
     for number in range(1, 9):
         choices: list[Any] = CHOICES.get(kind, ["a", 1, b"a", -1, 2**70, "ä" * 40, "1"])
         items = [chance.choice(choices) for _ in range(chance.choice([0, 1, 7, 400]))]
-        weights = None
+        weights: list[Any] | None = None
+        if kind in WEIGHTS:
+            weights = [chance.choice(WEIGHTS[kind]) for _ in items]
         weighted = kind in ("counters", "count-sketch") or "weight" in kind
         if weighted and chance.random() < 0.7:
             weights = [chance.randrange(6) for _ in items]

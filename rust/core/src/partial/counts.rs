@@ -82,7 +82,8 @@ impl PartialCounts {
         self.open.is_none()
     }
 
-    /// Counts events; everything is checked before anything is counted.
+    /// Counts events; everything is checked before anything is counted. Of values by item the weights
+    /// are the integers of the grid that stand for them, in two's complement.
     pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         let spec = &self.spec;
         let open = self.open.as_mut().ok_or_else(closed)?;
@@ -104,6 +105,13 @@ impl PartialCounts {
             }
             Counts::Bits(bits) => {
                 bits.set_all(items, &self.fingerprinter);
+                open.events = events;
+                return Ok(());
+            }
+            Counts::Sums(sums) => {
+                let (summed, values) = spec.summed.as_ref().zip(weights).ok_or_else(closed)?;
+                let hashing = (&spec.shape, &self.fingerprinter);
+                sums.count(items, values, summed, hashing)?;
                 open.events = events;
                 return Ok(());
             }
@@ -145,6 +153,7 @@ impl PartialCounts {
         match (&mut open.of, &taken.of) {
             (Counts::Table(table, _), Counts::Table(taken, _)) => table.add_table(taken),
             (Counts::Bits(bits), Counts::Bits(taken)) => bits.unite(taken, |_, _| {}),
+            (Counts::Sums(sums), Counts::Sums(taken)) => sums.merge(taken),
             (Counts::Names(names), Counts::Names(taken)) => {
                 let limits = self.spec.named.ok_or_else(closed)?.limits();
                 names.merge(taken, limits).map_err(named("other"))?;
@@ -187,6 +196,10 @@ impl PartialCounts {
                 table.add_counts(taken);
             }
             (Counts::Bits(bits), Counts::Bits(taken)) => bits.unite(taken, |_, _| {}),
+            (Counts::Sums(sums), Counts::Sums(taken)) => {
+                let summed = spec.summed.as_ref().ok_or_else(closed)?;
+                sums.gather(taken, &spec, summed, most_events)?;
+            }
             (Counts::Names(names), Counts::Names(taken)) => {
                 let sum = spec.named.as_mut().zip(other.spec.named.as_ref());
                 let (sum, more) = sum.ok_or_else(closed)?;

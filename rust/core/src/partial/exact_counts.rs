@@ -1,9 +1,10 @@
-//! What partial counts count: cells of a table, bits of distinct items, or names.
+//! What partial counts count: cells of a table or of two, bits of distinct items, or names.
 
 use crate::parameters::{Shape, TableKind};
 use crate::partial::names::NameCounts;
 use crate::partial::saved_names::{CountBytes, LEAST_BYTES};
 use crate::partial::spec::PartialSpec;
+use crate::partial::sum_counts::{SumCounts, check_values};
 use crate::saved_state::{StateReader, StateWriter};
 use crate::table::Table;
 use crate::table::hash::RowHashes;
@@ -21,6 +22,8 @@ pub(crate) enum Counts {
     Bits(SeenBits),
     /// Events and weights of every name.
     Names(NameCounts),
+    /// Events by item, and sums of their values.
+    Sums(SumCounts),
 }
 
 impl Counts {
@@ -29,6 +32,9 @@ impl Counts {
         let shape = &spec.shape;
         if spec.named.is_some() {
             return NameCounts::new(spec.has_events_of_names()).map(Self::Names);
+        }
+        if let Some(summed) = &spec.summed {
+            return SumCounts::new(spec, summed).map(Self::Sums);
         }
         if let Some(bits) = SeenBits::of(shape)? {
             return Ok(Self::Bits(bits));
@@ -44,6 +50,7 @@ impl Counts {
     pub(super) fn digest(&self, hasher: &mut blake3::Hasher) -> Result<()> {
         match self {
             Self::Names(names) => names.digest(hasher),
+            Self::Sums(sums) => sums.digest(hasher),
             Self::Bits(bits) => {
                 bits.digest(hasher);
                 Ok(())
@@ -60,6 +67,7 @@ impl Counts {
             Self::Table(table, _) => table.saved_bytes(),
             Self::Bits(bits) => bits.saved_bytes(),
             Self::Names(names) => names.saved_bytes(counts),
+            Self::Sums(sums) => sums.saved_bytes(),
         }
     }
 
@@ -69,6 +77,7 @@ impl Counts {
             Self::Table(table, _) => table.save(out),
             Self::Bits(bits) => bits.save(out),
             Self::Names(names) => names.save(counts, out),
+            Self::Sums(sums) => sums.save(out),
         }
     }
 
@@ -77,6 +86,9 @@ impl Counts {
         let shape = &spec.shape;
         if spec.named.is_some() {
             return bytes.is_power_of_two() && bytes >= LEAST_BYTES;
+        }
+        if let Some(summed) = &spec.summed {
+            return bytes == SumCounts::saved_bytes_of(spec, summed);
         }
         if let TableKind::Distinct { bits } = shape.kind {
             return bytes == SeenBits::saved_bytes_of(shape.width, bits);
@@ -116,6 +128,10 @@ impl Counts {
                 restored.map_err(of_sealed).map_err(named("sealed"))?;
                 check_names(names, events, bound)
             }
+            Self::Sums(sums) => {
+                let summed = spec.summed.as_ref().ok_or_else(closed)?;
+                sums.restore(spec, summed, events, from)
+            }
         }
     }
 }
@@ -126,6 +142,9 @@ pub(super) fn check_events(
     items: Items<'_>,
     weights: Option<&[u64]>,
 ) -> Result<()> {
+    if let Some(summed) = &spec.summed {
+        return check_values(summed, items.len(), weights);
+    }
     check_weights("weights", weights, items.len(), spec.max_weight)?;
     let kind = spec.shape.kind;
     if matches!(kind, TableKind::Distinct { .. }) && weights.is_some() {

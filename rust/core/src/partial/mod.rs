@@ -12,9 +12,10 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`spec`], [`named`] | what a worker has to know, in 100 bytes and a few more of names |
+//! | [`spec`], [`named`], [`summed`] | what a worker has to know, in 100 bytes and a few more of names and of values by item |
 //! | [`counts`] | the counts: adding events, merging, gathering those of a step |
 //! | `exact_counts` | what is counted of a kind of table: cells, bits or names |
+//! | `sum_counts` | events and their values by item: two tables |
 //! | `names`, `name_index`, `saved_names` | exact counts of names, where they are, and their bytes |
 //! | [`level_names`] | names of a step at the levels of a hierarchy |
 //! | [`sealing`] | the store's keys, and the bytes of sealed counts (docs/state-format.md) |
@@ -28,6 +29,8 @@ pub(crate) mod names;
 mod saved_names;
 pub mod sealing;
 pub mod spec;
+mod sum_counts;
+pub mod summed;
 #[cfg(test)]
 mod tests;
 
@@ -36,3 +39,4 @@ pub use level_names::StepNames;
 pub use named::{Levels, Named};
 pub use sealing::PartialKeys;
 pub use spec::PartialSpec;
+pub use summed::Summed;

@@ -6,6 +6,7 @@ use crate::error::check_integer;
 use crate::key::SketchId;
 use crate::parameters::{LARGEST_WEIGHT, Shape, TableKind};
 use crate::partial::named::Named;
+use crate::partial::summed::Summed;
 use crate::release::checked_edges;
 use crate::release::codec::{read_shape, write_shape};
 use crate::schedule::EVENTS_PER_STEP;
@@ -14,8 +15,9 @@ use std::sync::Arc;
 
 /// First bytes of a description.
 pub const SPEC_MAGIC: [u8; 8] = *b"LZSKPSPC";
-/// Version of the bytes, without names and with them; another one is refused by its number.
-pub const SPEC_VERSIONS: [u16; 2] = [1, 2];
+/// Version of the bytes: without names, with them, and with values by item; another one is refused by
+/// its number.
+pub const SPEC_VERSIONS: [u16; 3] = [1, 2, 3];
 /// Bytes of a description without names, of a kind without bits or bins.
 pub const SPEC_BYTES: usize = 8 + 2 + 32 + 16 + 3 * 8 + 18;
 
@@ -36,6 +38,8 @@ pub struct PartialSpec {
     pub public_key: [u8; 32],
     /// What is counted of names, if heavy ones are published: then nothing else is.
     pub named: Option<Named>,
+    /// What is added up in a second table, of values by item; the first has their events.
+    pub summed: Option<Summed>,
 }
 
 impl PartialSpec {
@@ -44,7 +48,18 @@ impl PartialSpec {
         self.shape.validate()?;
         check_integer("max_weight", self.max_weight, LARGEST_WEIGHT >> 2)?;
         check_integer("most_events", self.most_events, EVENTS_PER_STEP)?;
-        self.named.as_ref().map_or(Ok(()), Named::validate)
+        self.named.as_ref().map_or(Ok(()), Named::validate)?;
+        let Some(summed) = &self.summed else {
+            return Ok(());
+        };
+        let is_of_events = self.shape.kind == TableKind::CountSketch && self.max_weight == 1;
+        if !is_of_events || self.named.is_some() {
+            return refused(
+                "a Count Sketch of events for values by item",
+                "another table",
+            );
+        }
+        summed.validate()
     }
 
     /// Number of bytes of [`Self::encode`].
@@ -54,14 +69,15 @@ impl PartialSpec {
             TableKind::Values { .. } => 1 + 16,
             _ => 0,
         };
-        SPEC_BYTES + of_kind + self.named.as_ref().map_or(0, Named::bytes)
+        let of_values = self.summed.map_or(0, |_| Summed::BYTES);
+        SPEC_BYTES + of_kind + of_values + self.named.as_ref().map_or(0, Named::bytes)
     }
 
     /// The bytes: injective, since every field has a fixed width, or its length before it.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.encoded_bytes());
         out.extend(SPEC_MAGIC);
-        out.extend(SPEC_VERSIONS[usize::from(self.named.is_some())].to_le_bytes());
+        out.extend(self.version().to_le_bytes());
         out.extend(self.public_key);
         out.extend(self.sketch_id.0);
         for number in [self.issued, self.most_events, self.max_weight] {
@@ -71,8 +87,20 @@ impl PartialSpec {
         if let Some(named) = &self.named {
             named.write(&mut out);
         }
+        if let Some(summed) = &self.summed {
+            summed.write(&mut out);
+        }
         debug_assert_eq!(out.len(), self.encoded_bytes());
         out
+    }
+
+    fn version(&self) -> u16 {
+        let [plain, named, summed] = SPEC_VERSIONS;
+        match (self.named, self.summed) {
+            (_, Some(_)) => summed,
+            (Some(_), None) => named,
+            (None, None) => plain,
+        }
     }
 
     /// The bytes for a worker: after the description the edges between the bins of values, of which
@@ -135,9 +163,9 @@ impl PartialSpec {
             return refused("a description of partial counts", "other bytes");
         }
         let version = u16::from_le_bytes(reader.take().map_err(as_spec)?);
-        let [plain, named] = SPEC_VERSIONS;
-        if version != plain && version != named {
-            return refused(format!("version {plain} or {named}"), version);
+        let [plain, named, summed] = SPEC_VERSIONS;
+        if !SPEC_VERSIONS.contains(&version) {
+            return refused(format!("version {plain} to {summed}"), version);
         }
         let public_key = reader.take().map_err(as_spec)?;
         let sketch_id = SketchId(reader.take().map_err(as_spec)?);
@@ -152,6 +180,10 @@ impl PartialSpec {
             public_key,
             named: match version == named {
                 true => Some(Named::read(reader).map_err(as_spec)?),
+                false => None,
+            },
+            summed: match version == summed {
+                true => Some(Summed::read(reader).map_err(as_spec)?),
                 false => None,
             },
         };
@@ -185,9 +217,14 @@ impl PartialSpec {
         let unissued = |spec: &Self| Self {
             issued: 0,
             most_events: 1,
+            summed: None,
             ..spec.with_fewest_names()
         };
-        unissued(self) == unissued(other)
+        let has_same_values = match (&self.summed, &other.summed) {
+            (Some(own), Some(others)) => own.is_like(others),
+            (own, others) => own == others,
+        };
+        unissued(self) == unissued(other) && has_same_values
     }
 }
 

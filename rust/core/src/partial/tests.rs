@@ -13,6 +13,8 @@ mod steps_of_names;
 #[cfg(test)]
 mod steps_of_ranges;
 #[cfg(test)]
+mod steps_of_sums;
+#[cfg(test)]
 mod steps_of_values;
 
 use super::*;

@@ -8,7 +8,7 @@
 use super::private::{PrivateSketch, State};
 use crate::parameters::{BIT_WEIGHT, Shape, TableKind};
 use crate::partial::exact_counts::Counts;
-use crate::partial::{PartialCounts, PartialSpec};
+use crate::partial::{PartialCounts, PartialSpec, Summed};
 use crate::schedule::{EVENTS_PER_STEP, Schedule};
 use crate::table::Table;
 use crate::table::kernels::Index;
@@ -28,6 +28,10 @@ impl PrivateSketch {
         most_events: Option<u64>,
     ) -> Result<PartialSpec> {
         self.check_takes_partials()?;
+        if self.is_signed {
+            let expected = "none, for partial counts of one table";
+            return Err(Error::parameter("signed_weights", expected, "some"));
+        }
         let spec = PartialSpec {
             shape: self.shape,
             max_weight: self.spec.max_weight,
@@ -37,6 +41,31 @@ impl PrivateSketch {
             sketch_id: self.sketch_id,
             public_key,
             named: None,
+            summed: None,
+        };
+        spec.validate()?;
+        Ok(spec)
+    }
+
+    /// The public description for workers that count events for another sketch, and for this one their
+    /// values, as integers of a grid between two bounds. `events` is the description of the other one.
+    pub fn partial_spec_of_values(
+        &self,
+        events: PartialSpec,
+        bounds: (f64, f64),
+        is_exact: bool,
+        most_events: Option<u64>,
+    ) -> Result<PartialSpec> {
+        self.check_takes_partials()?;
+        if !self.is_signed || self.shape != events.shape {
+            let expected = "two with the same cells, the second of values";
+            return Err(Error::parameter("tables", expected, "others"));
+        }
+        let steps = self.spec.max_weight;
+        let spec = PartialSpec {
+            most_events: most_events.unwrap_or_else(|| usual_events(&self.shape, steps)),
+            summed: Some(Summed::new(self.sketch_id, steps, bounds, is_exact)?),
+            ..events
         };
         spec.validate()?;
         Ok(spec)
@@ -48,10 +77,6 @@ impl PrivateSketch {
             let expected = "Batch, for partial counts";
             return Err(Error::parameter("schedule", expected, "another"));
         }
-        if self.is_signed {
-            let expected = "none, for partial counts";
-            return Err(Error::parameter("signed_weights", expected, "some"));
-        }
         if self.spec.person_bound.is_some() {
             let expected = "none, for partial counts: a worker does not know what a person has \
                             contributed elsewhere";
@@ -62,21 +87,29 @@ impl PrivateSketch {
 
     /// Checks that counts under a description are of this table.
     pub(super) fn check_partial(&self, spec: &PartialSpec) -> Result<()> {
-        let is_mine = spec.sketch_id == self.sketch_id
-            && spec.shape == self.shape
-            && spec.max_weight == self.spec.max_weight;
-        if !is_mine {
+        let of_values = spec.summed.map(|summed| (summed.sketch_id, summed.steps));
+        let described = match self.is_signed {
+            true => of_values,
+            false => Some((spec.sketch_id, spec.max_weight)),
+        };
+        let is_mine = described == Some((self.sketch_id, self.spec.max_weight));
+        if !is_mine || spec.shape != self.shape {
             let expected = "partial counts of this table";
             return Err(Error::parameter("sealed", expected, "those of another"));
         }
         Ok(())
     }
 
-    /// All checks and all memory of [`Self::add_partial`], which then cannot fail.
-    pub fn prepare_partial(&mut self, counts: &PartialCounts) -> Result<()> {
+    /// All checks and all memory of [`Self::add_partial`], or of [`Self::add_partial_to_batch`], which
+    /// then cannot fail.
+    pub fn prepare_partial(&mut self, counts: &PartialCounts, in_open_step: bool) -> Result<()> {
         self.check_partial(counts.spec())?;
         counts.exact()?;
-        self.prepare_counted(counts.events()?)
+        self.prepare_counted(counts.events()?)?;
+        if in_open_step {
+            self.state.as_mut().ok_or(Error::Closed)?.open_step()?;
+        }
+        Ok(())
     }
 
     /// As [`Self::prepare_partial`], for this many events in whatever form.
@@ -90,12 +123,12 @@ impl PrivateSketch {
     /// One step with the events of some counts; everything is checked before anything is added. Events
     /// of the open step share it.
     pub fn add_partial(&mut self, counts: &PartialCounts) -> Result<()> {
-        self.prepare_partial(counts)?;
-        let added = counts.exact()?;
+        self.prepare_partial(counts, false)?;
+        let (added, is_signed) = (counts.exact()?, self.is_signed);
         self.add_step(|state| {
-            add_to(&mut state.table, &mut state.seen, added);
+            add_to(&mut state.table, &mut state.seen, added, is_signed);
             if planted!("partial-added-twice") {
-                add_to(&mut state.table, &mut state.seen, added);
+                add_to(&mut state.table, &mut state.seen, added, is_signed);
             }
             Ok(())
         })
@@ -115,12 +148,11 @@ impl PrivateSketch {
 
     /// Events of the open step. No read sees them before [`Self::tick`], or any other step, closes it.
     pub fn add_partial_to_batch(&mut self, counts: &PartialCounts) -> Result<()> {
-        self.prepare_partial(counts)?;
+        self.prepare_partial(counts, true)?;
         let (added, events) = (counts.exact()?, counts.events()?);
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        state.open_step()?;
         if let Some(open) = &mut state.open {
-            add_to(open.table_mut(), &mut state.seen, added);
+            add_to(open.table_mut(), &mut state.seen, added, self.is_signed);
             open.begin(events);
         }
         Ok(())
@@ -128,9 +160,11 @@ impl PrivateSketch {
 }
 
 /// Adds exact counts of the kind of a table to its published counts. Of bits, those that no earlier
-/// event has set.
-fn add_to(table: &mut Table, seen: &mut Option<SeenBits>, added: &Counts) {
+/// event has set; of events and values those of this table.
+fn add_to(table: &mut Table, seen: &mut Option<SeenBits>, added: &Counts, is_signed: bool) {
     match added {
+        Counts::Sums(_) if is_signed && planted!("values-of-workers-are-not-added") => {}
+        Counts::Sums(sums) => table.add_counts(sums.table(is_signed)),
         Counts::Table(added, _) => table.add_counts(added),
         Counts::Bits(bits) => {
             if let Some(seen) = seen {

@@ -71,6 +71,26 @@ impl Table {
         });
         sums
     }
+
+    /// The sum of each row over its cells of `of_cells`, of the published counts here and those in the
+    /// same cells of a table of the same shape; `None` for a row with a cell that has none.
+    pub(crate) fn sums_beside(
+        &self,
+        other: &Self,
+        of_cells: impl Fn(i64, i64) -> Option<u128>,
+    ) -> Vec<Option<u128>> {
+        debug_assert_eq!((self.depth, self.width), (other.depth, other.width));
+        let mut sums = vec![Some(0_u128); self.depth];
+        with_cells!(&self.cells, cells => with_cells!(&other.cells, others => {
+            let pairs = cells[..self.cells()].iter().zip(others).enumerate();
+            for (at, (count, beside)) in pairs {
+                let sum = &mut sums[at % self.depth];
+                let more = of_cells(count.wide(), beside.wide());
+                *sum = sum.zip(more).map(|(sum, more)| sum + more);
+            }
+        }));
+        sums
+    }
 }
 
 #[cfg(test)]
@@ -141,5 +161,17 @@ mod tests {
         assert_eq!(ends, [sum(4 + (1 << 62), false), sum(2 + (1 << 62), true)]);
         table.clear();
         assert_eq!(rows(&table), [sum(0, false); 2]);
+    }
+
+    /// Row by row, of counters of different widths.
+    #[test]
+    fn tables_beside_each_other_add_up() {
+        let wide = Table::from_rows(2, 2, &[1 << 40, 2, -3, 4]).unwrap();
+        let mut narrow = Table::new(2, 2, false).unwrap();
+        narrow.add_counts(&Table::from_rows(2, 2, &[5, 6, 7, 0]).unwrap());
+        let product = |count: i64, other: i64| u128::try_from(count * other).ok();
+        let expected = [Some((5 << 40) + 12), None];
+        assert_eq!(wide.sums_beside(&narrow, product), expected);
+        assert_eq!(narrow.sums_beside(&wide, product), expected);
     }
 }
