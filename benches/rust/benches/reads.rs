@@ -36,7 +36,7 @@ fn errors(release: &Release) -> TableErrors {
         signed: release.shape().kind == TableKind::CountSketch,
         collisions: true,
         depth: DEPTH as usize,
-        table: release.table().to_vec(),
+        table: release.table().to_vec().into(),
         published: vec![EVENTS as f64; WIDTH as usize],
         variance: vec![400.0; WIDTH as usize],
         step: EVENTS as f64,
