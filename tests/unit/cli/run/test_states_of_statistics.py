@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.unit.cli.run.rows import SUMS, row_of
 from tests.unit.cli.run.test_states import COMMAND, PATIENCE, Runs, runs
 
 import lazysketch as ls
@@ -23,10 +24,9 @@ OPTIONS = {
     "distinct": ["--bits", "64", "--levels", "2", "--epsilon", "4", "--delta", "1e-6"],
     "quantiles": [*("--low", "0", "--high", "100", "--bins", "16"), *("--epsilon", "4")],
     "ranges": ["--bits", "7", "--width", "8", "--epsilon", "4"],
+    "sums": ["--low", "0", "--high", "6", "--step", "1", "--width", "8", "--epsilon", "4"],
 }
-VERBS = pytest.mark.parametrize(
-    "verb", [DISTINCT, VALUES, RANGES], ids=["distinct", "quantiles", "ranges"]
-)
+VERBS = pytest.mark.parametrize("verb", [DISTINCT, VALUES, RANGES, SUMS], ids=[*OPTIONS])
 
 
 def shown(runs: Runs, verb: list[str], state: str, *words: str) -> Any:
@@ -35,20 +35,20 @@ def shown(runs: Runs, verb: list[str], state: str, *words: str) -> Any:
     return found["items"], found["steps"]
 
 
-def add(runs: Runs, numbers: range) -> None:
+def add(runs: Runs, numbers: range, verb: str = "distinct") -> None:
     with runs.log.open("a") as file:
-        file.writelines(f"{number % 90}\n" if number % 10 else "\n" for number in numbers)
+        file.writelines(row_of(verb, number, items=90) for number in numbers)
 
 
 @VERBS
 def test_a_run_goes_on_where_the_last_one_stopped(runs: Runs, verb: list[str]) -> None:
-    add(runs, range(700))
+    add(runs, range(700), verb[0])
     first = shown(runs, verb, "a", *OPTIONS[verb[0]])
     runs.copy("a", "b")
     assert shown(runs, verb, "a") == first  # without its options
     assert "nothing new; its 700 rows were counted before" in runs.said
     for begin in range(700, 1_000, 100):  # a: in three runs, b: in one
-        add(runs, range(begin, begin + 100))
+        add(runs, range(begin, begin + 100), verb[0])
         pieces = shown(runs, verb, "a")
     assert shown(runs, verb, "b") == pieces
     assert pieces[1] == 1_000
@@ -59,7 +59,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(runs: Runs, verb: list[str]) -
 def test_killed_runs_count_each_row_once(runs: Runs, verb: list[str]) -> None:
     """The log grows while runs that follow it are killed; one run reads all of it as the twin."""
     chance = Random(7)
-    add(runs, range(100))
+    add(runs, range(100), verb[0])
     shown(runs, verb, "a", *OPTIONS[verb[0]])
     runs.copy("a", "b")
     rows = 100
@@ -73,7 +73,7 @@ def test_killed_runs_count_each_row_once(runs: Runs, verb: list[str]) -> None:
         end = time.monotonic() + (4.0 if number == signal.SIGINT else chance.uniform(1.0, 2.2))
         while time.monotonic() < end:
             more = chance.randrange(1, 60)
-            add(runs, range(rows, rows + more))
+            add(runs, range(rows, rows + more), verb[0])
             rows += more
             time.sleep(0.02)
         process.send_signal(number)
@@ -85,8 +85,8 @@ def test_killed_runs_count_each_row_once(runs: Runs, verb: list[str]) -> None:
 
 @VERBS
 def test_a_pipe_goes_on_too(runs: Runs, verb: list[str]) -> None:
-    add(runs, range(300))
-    command = [*COMMAND, verb[0], "-", "--format", "lines", *runs.place("a")]
+    add(runs, range(300), verb[0])
+    command = [*COMMAND, verb[0], "-", *verb[2:], *runs.place("a")]
     for options in (OPTIONS[verb[0]], []):
         with runs.log.open() as log:
             done = subprocess.run(
@@ -102,17 +102,18 @@ def test_a_pipe_goes_on_too(runs: Runs, verb: list[str]) -> None:
 
 @VERBS
 def test_the_stream_ends_with_finish(runs: Runs, verb: list[str]) -> None:
-    add(runs, range(300))
+    add(runs, range(300), verb[0])
     shown(runs, verb, "a", *OPTIONS[verb[0]], "--save-release", "first.lzs")
     ended = shown(runs, verb, "a", "--finish", "--save-release", "first.lzs")
     assert ended[1] == 300
-    add(runs, range(300))
+    add(runs, range(300), verb[0])
     assert shown(runs, verb, "a")[1] == 300
     assert "the stream was ended by --finish" in runs.said
-    kinds = {
+    kinds: dict[str, Any] = {
         "distinct": ls.DistinctRelease,
         "quantiles": ls.DistributionRelease,
         "ranges": ls.RangesRelease,
+        "sums": ls.SumsRelease,
     }
     assert kinds[verb[0]].load("first.lzs").finished
 

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.unit.cli.run.rows import SUMS, row_of
 from tests.unit.cli.run.test_states import COMMAND, PATIENCE, Runs, runs
 
 import lazysketch as ls
@@ -26,6 +27,7 @@ OPTIONS = {
     "distinct": ["--bits", "64", "--levels", "2", "--epsilon", "4", "--delta", "1e-6"],
     "ranges": ["--bits", "3", "--width", "8", "--epsilon", "4"],
     "quantiles": ["--low", "0", "--high", "100", "--bins", "16", "--epsilon", "4"],
+    "sums": ["--low", "0", "--high", "6", "--step", "1", "--width", "8", "--epsilon", "4"],
 }
 KINDS = pytest.mark.parametrize("kind", list(OPTIONS))
 DAY = ["--from", "2026-05-17", "--to", "2026-05-18"]
@@ -34,6 +36,8 @@ DAY = ["--from", "2026-05-17", "--to", "2026-05-18"]
 def verb(kind: str) -> list[str]:
     if kind == "listed":
         return ["top", "log", "--format", "lines", "--domain", "numbers.txt"]
+    if kind == "sums":
+        return SUMS
     return [kind, "log", "--format", "lines"]
 
 
@@ -44,21 +48,21 @@ def shown(runs: Runs, kind: str, state: str, *words: str) -> tuple[Any, Any]:
     return found["items"], found["windows"]
 
 
-def add(runs: Runs, numbers: range) -> None:
+def add(runs: Runs, numbers: range, kind: str = "top") -> None:
     with runs.log.open("a") as file:
-        file.writelines(f"{number % 4}\n" if number % 10 else "\n" for number in numbers)
+        file.writelines(row_of(kind, number, items=4) for number in numbers)
 
 
 @KINDS
 def test_a_run_goes_on_where_the_last_one_stopped(runs: Runs, kind: str) -> None:
-    add(runs, range(730))
+    add(runs, range(730), kind)
     first = shown(runs, kind, "a", "--window", "200", *OPTIONS[kind])
     assert [window["begin"] for window in first[1]] == ["step 0", "step 200", "step 400"]
     runs.copy("a", "b")
     assert shown(runs, kind, "a") == first  # without its options
     assert "nothing new; its 730 rows were counted before" in runs.said
     for begin in range(730, 1_030, 100):  # a: in three runs, b: in one
-        add(runs, range(begin, begin + 100))
+        add(runs, range(begin, begin + 100), kind)
         pieces = shown(runs, kind, "a")
     assert shown(runs, kind, "b") == pieces
     assert len(pieces[1]) == 5
@@ -72,7 +76,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(runs: Runs, kind: str) -> None
 def test_killed_runs_count_each_row_once(runs: Runs, kind: str) -> None:
     """The log grows while runs that follow it are killed; one run reads all of it as the twin."""
     chance = Random(7)
-    add(runs, range(100))
+    add(runs, range(100), kind)
     shown(runs, kind, "a", "--window", "150", "--keep", "50", *OPTIONS[kind])
     runs.copy("a", "b")
     rows = 100
@@ -86,7 +90,7 @@ def test_killed_runs_count_each_row_once(runs: Runs, kind: str) -> None:
         end = time.monotonic() + (4.0 if number == signal.SIGINT else chance.uniform(1.0, 2.2))
         while time.monotonic() < end:
             more = chance.randrange(1, 20)
-            add(runs, range(rows, rows + more))
+            add(runs, range(rows, rows + more), kind)
             rows += more
             time.sleep(0.02)
         process.send_signal(number)
@@ -163,7 +167,7 @@ def test_windows_of_a_range_end_with_the_stream(runs: Runs, kind: str) -> None:
 
 @KINDS
 def test_windows_by_the_clock_go_on(runs: Runs, kind: str) -> None:
-    add(runs, range(300))
+    add(runs, range(300), kind)
     command = [*COMMAND, *verb(kind), *runs.place("a"), "--output", "json"]
     command[command.index("log")] = "-"
     Path("numbers.txt").write_text("1\n2\n")
@@ -200,7 +204,7 @@ def test_other_cuts_are_refused(runs: Runs) -> None:
 
 @KINDS
 def test_a_state_tells_its_windows(runs: Runs, kind: str) -> None:
-    add(runs, range(450))
+    add(runs, range(450), kind)
     shown(runs, kind, "a", "--window", "200", *OPTIONS[kind])
     found = json.loads(runs.run("state", "a", *runs.place("a")[2:], "--output", "json"))
     assert (found["windows"], found["steps"], found["finished"]) == (2, 450, False)
