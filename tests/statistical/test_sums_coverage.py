@@ -4,6 +4,9 @@ Each interval comes from sums of its own, with its own key and hash seed, so the
 binomial, and Chernoff's bound gives the p-values. Two-sided: an interval misses with at most 5 %,
 and with at least 20 % if it is narrowed to 0.3 of its width. Keys are seeded, so results are
 reproducible; `declared` has the rate over seeds.
+
+With people the truth is of the events that count. Here it is the same for all hash functions: a
+person has one event in each of two cells, or repeats one item, of which two events count.
 """
 
 from __future__ import annotations
@@ -47,7 +50,10 @@ STREAMS: dict[str, Callable[[np.random.Generator], Floats]] = {
     "gains": _gains,
     "sizes": _sizes,
     "least": _least,
+    "people": _gains,
 }
+BOUND = ls.PersonBound(cells=2, events=2)
+REPEATED = 5  # events of each second person, of one item
 # Ranks of items: the heaviest, one below the noise, one that never occurs.
 ASKED = {"heavy": 1, "light": 60, "never": 10**6}
 Read = Callable[[ls.SumsRelease, int], ls.Interval]
@@ -61,14 +67,38 @@ QUESTIONS = [
     (asked, read) for asked in ASKED for read in READS if (asked, read) != ("never", "mean")
 ]
 # Means come from two intervals, whose union bound and ratio make them wide; a bound cuts others.
-NARROWED = [("gains", "heavy"), ("sizes", "heavy"), ("gains", "light"), ("sizes", "never")]
+NARROWED = [
+    ("gains", "heavy"),
+    ("sizes", "heavy"),
+    ("gains", "light"),
+    ("sizes", "never"),
+    ("people", "heavy"),
+]
+
+
+def _people(items: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the person of each event, and which events count. Items of repeaters are changed."""
+    people, counted = np.empty(EVENTS, dtype=np.int64), np.ones(EVENTS, dtype=bool)
+    begin = person = 0
+    while begin < EVENTS:
+        length = 2 if person % 2 else REPEATED
+        own = slice(begin, begin + length)
+        people[own] = person
+        if length == REPEATED:
+            items[own] = items[begin]
+            counted[begin + BOUND.events : begin + length] = False
+        begin, person = begin + length, person + 1
+    return people, counted
 
 
 @cache
 def releases(shape: str) -> tuple[npt.NDArray[np.int64], Floats, tuple[ls.SumsRelease, ...]]:
-    """Return the items and values of a stream, and many releases of it."""
+    """Return the items and values of the events that count, and many releases of a stream."""
     chance = np.random.default_rng(8)
     items, values = chance.zipf(1.4, EVENTS) % 10_000, STREAMS[shape](chance)
+    people, counted = None, np.ones(EVENTS, dtype=bool)
+    if shape == "people":
+        people, counted = _people(items)
     spec = ls.Sums(
         low=LOW,
         high=HIGH,
@@ -76,15 +106,17 @@ def releases(shape: str) -> tuple[npt.NDArray[np.int64], Floats, tuple[ls.SumsRe
         delta=1e-6,
         width=128,
         schedule=ls.Batch(horizon=8),
+        person_bound=None if people is None else BOUND,
     ).spec
     found = []
     for number in range(RUNS):
         key = seeded_key(17, sketch_id=number.to_bytes(16, "big"))
         with ls.Sums.from_spec(spec.with_hash_seed(number), key=key) as live:
             for part in np.array_split(np.arange(EVENTS), 5):
-                live.update_batch(items[part], values[part])
+                own = None if people is None else people[part]
+                live.update_batch(items[part], values[part], user=own)
             found.append(live.release())
-    return items, np.clip(values, LOW, HIGH), tuple(found)
+    return items[counted], np.clip(values[counted], LOW, HIGH), tuple(found)
 
 
 def intervals(shape: str, asked: str, read: str) -> tuple[float, list[ls.Interval]]:
