@@ -8,9 +8,10 @@
 
 use crate::key::{SketchId, entropy};
 use crate::parameters::TableKind;
-use crate::partial::exact_counts::{Counts, check_events, closed, named, of_sealed, refused};
+use crate::partial::exact_counts::{Counts, check_events};
 use crate::partial::named::MOST_NAMES;
 use crate::partial::names::NameCounts;
+use crate::partial::refusals::{closed, named, of_sealed, refused};
 use crate::partial::saved_names::CountBytes;
 use crate::partial::spec::PartialSpec;
 use crate::saved_state::{SavedState, StateReader, StateWriter};

@@ -2,6 +2,7 @@
 
 use crate::parameters::{Shape, TableKind};
 use crate::partial::names::NameCounts;
+use crate::partial::refusals::{closed, named, of_sealed, refused};
 use crate::partial::saved_names::{CountBytes, LEAST_BYTES};
 use crate::partial::spec::PartialSpec;
 use crate::partial::sum_counts::{SumCounts, check_values};
@@ -227,31 +228,4 @@ fn check_names(names: &NameCounts, most_events: u64, most_weight: u128) -> Resul
         true => Ok(()),
         false => refused("counts that the events allow", "larger ones"),
     }
-}
-
-/// Names the argument of a limit.
-pub(super) fn named(argument: &'static str) -> impl Fn(Error) -> Error {
-    move |error| match error {
-        Error::Parameter { expected, got, .. } => Error::parameter(argument, expected, got),
-        other => other,
-    }
-}
-
-pub(super) fn closed() -> Error {
-    Error::parameter(
-        "partial",
-        "partial counts that are open",
-        "some that were sealed or merged",
-    )
-}
-
-pub(super) fn of_sealed(error: Error) -> Error {
-    match error {
-        Error::State(message) => Error::parameter("sealed", "partial counts", message),
-        other => other,
-    }
-}
-
-pub(super) fn refused<T>(expected: impl Into<String>, got: impl std::fmt::Display) -> Result<T> {
-    Err(Error::parameter("sealed", expected, got))
 }

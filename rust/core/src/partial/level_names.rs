@@ -4,8 +4,8 @@
 //! store makes the exact counts of the others: each event counts once at every level.
 
 use super::counts::PartialCounts;
-use super::exact_counts::refused;
 use super::names::{CountedName, NameCounts, NameLimits};
+use super::refusals::refused;
 use crate::Result;
 use crate::discovery::counted_names::NamesInOrder;
 use crate::discovery::name::NameKind;

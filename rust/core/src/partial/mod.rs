@@ -15,6 +15,7 @@
 //! | [`spec`], [`named`], [`summed`] | what a worker has to know, in 100 bytes and a few more of names and of values by item |
 //! | [`counts`] | the counts: adding events, merging, gathering those of a step |
 //! | `exact_counts` | what is counted of a kind of table: cells, bits or names |
+//! | `refusals` | their errors |
 //! | `sum_counts` | events and their values by item: two tables |
 //! | `names`, `name_index`, `saved_names` | exact counts of names, where they are, and their bytes |
 //! | [`level_names`] | names of a step at the levels of a hierarchy |
@@ -26,6 +27,7 @@ pub mod level_names;
 mod name_index;
 pub mod named;
 pub(crate) mod names;
+mod refusals;
 mod saved_names;
 pub mod sealing;
 pub mod spec;

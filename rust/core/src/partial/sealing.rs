@@ -9,7 +9,7 @@
 
 use crate::key::{MasterKey, Purpose, SketchId, WideKey, entropy};
 use crate::partial::counts::PartialCounts;
-use crate::partial::exact_counts::refused;
+use crate::partial::refusals::refused;
 use crate::partial::spec::PartialSpec;
 use crate::saved_state::SavedState;
 use crate::{Error, Result, memory};

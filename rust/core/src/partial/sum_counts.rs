@@ -5,7 +5,7 @@
 //! have counted is refused.
 
 use crate::parameters::Shape;
-use crate::partial::exact_counts::{of_sealed, refused};
+use crate::partial::refusals::{of_sealed, refused};
 use crate::partial::spec::PartialSpec;
 use crate::partial::summed::Summed;
 use crate::saved_state::{StateReader, StateWriter};
