@@ -16,6 +16,7 @@ import pyarrow as pa
 from tests.engines.brokers import MockBroker
 from tests.engines.test_kafka import read_all
 
+import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.kafka import GroupMember, count_ranges, listed_ranges, plan_range_tasks
 from lazysketch.kafka.ranges import range_settings
@@ -44,6 +45,30 @@ def message(form: str, shops: list[Any], paid: list[Any]) -> bytes:
     return data
 
 
+def counted(
+    broker: MockBroker,
+    topic: str,
+    way: str,
+    store: ls.Store,
+    live: Any,
+    *,
+    form: str,
+    messages: int = 2,
+    **asked: Any,
+) -> Any:
+    """Return the release after a step that has a topic, by a member of a group or by tasks."""
+    if way == "members":
+        gate = OffsetGate(store, "group", into=live)
+        settings = broker.settings(topic)
+        with GroupMember(gate, [topic], settings, format=form, **asked) as member:
+            read_all([member], messages)
+        return gate.tick()
+    ranges = listed_ranges([topic], range_settings(broker.address, None))
+    request, spec = checked_request(**asked), live.partial_spec()
+    tasks = plan_range_tasks(ranges, broker.address, request, spec, format=form)
+    return add_results(store, "group", 1, map(count_ranges, tasks), into=live)
+
+
 @pytest.mark.parametrize("way", ["members", "tasks"])
 @pytest.mark.parametrize("form", ["jsonl", "arrow"])
 def test_messages_of_sums_have_values(
@@ -61,21 +86,36 @@ def test_messages_of_sums_have_values(
     with lives.open() as local_store, others.open() as store:
         local, live = OPENED["sums"](local_store), OPENED["sums"](store)
         local.update_batch([*SHOPS, "b"], [*PAID, 4.5])
-        if way == "members":
-            gate = OffsetGate(store, "group", into=live)
-            member = GroupMember(
-                gate, [topic], broker.settings(topic), format=form, field="shop", value="paid"
-            )
-            with member:
-                read_all([member], 4)
-            release = gate.tick()
-        else:
-            request = checked_request(field="shop", value="paid")
-            ranges = listed_ranges([topic], range_settings(broker.address, None))
-            tasks = plan_range_tasks(
-                ranges, broker.address, request, live.partial_spec(), format=form
-            )
-            release = add_results(store, "group", 1, map(count_ranges, tasks), into=live)
+        release = counted(
+            broker, topic, way, store, live, form=form, messages=4, field="shop", value="paid"
+        )
+        assert release.to_bytes() == local.release().to_bytes()
+
+
+@pytest.mark.parametrize("way", ["members", "tasks"])
+@pytest.mark.parametrize("form", ["lines", "jsonl", "arrow"])
+@pytest.mark.parametrize("kind", ["ranges", "values"])
+def test_items_of_messages_are_numbers_and_keys(
+    kind: str, form: str, way: str, broker: MockBroker, lives: Lives, tmp_path: Path
+) -> None:
+    """Also as text; a row with another item is malformed, and the others of its message count."""
+    with lives.open() as store:
+        OPENED[kind](store)
+    others = lives.copied_to(tmp_path / "copy")
+    topic = f"{kind}-{form}-of-{way}"
+    numbers = [5, 31, 63] if kind == "ranges" else [0.5, 7.25, 3.0]
+    written: list[Any] = [str(one) for one in numbers] if form == "lines" else [*numbers]
+    wrong: Any = {"lines": "no", "jsonl": "no", "arrow": None}[form]
+    if form == "arrow" and kind == "ranges":
+        written, wrong = [str(one) for one in numbers], "no"
+    rows = [*written, wrong]
+    sent = "\n".join(rows).encode() if form == "lines" else message(form, rows, [0] * 4)
+    broker.send(topic, [sent, sent])
+    asked: dict[str, Any] = {} if form == "lines" else {"field": "shop"}
+    with lives.open() as local_store, others.open() as store:
+        local, live = OPENED[kind](local_store), OPENED[kind](store)
+        local.update_batch([*numbers, *numbers])
+        release = counted(broker, topic, way, store, live, form=form, **asked)
         assert release.to_bytes() == local.release().to_bytes()
 
 

@@ -19,6 +19,7 @@ from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.json_lines import block_reader
+from lazysketch.sources.formats.typed_items import typed_items
 from lazysketch.sources.io.text_blocks import LONGEST_ROW
 
 if TYPE_CHECKING:
@@ -84,10 +85,15 @@ def values_reader(form: str, request: Selection) -> Callable[[Sequence[bytes]], 
     if form == "lines":
         if (request.field, request.weight, request.value) != (None, None, None):
             raise ArgumentValueError("field: expected none for lines, each of which is an item")
-        return _text_reader(_lines)
+        _, typed = typed_items(request)
+        return _text_reader(lambda block: typed(_lines(block)))
     if request.field is None:
         raise ArgumentTypeError(f"field: expected the name of one for format {form!r}, got none")
-    return _text_reader(block_reader(request)) if form == "jsonl" else _arrow_reader(request)
+    wanted, typed = typed_items(request)
+    if form == "arrow":
+        return _arrow_reader(wanted, typed)
+    read = block_reader(wanted)
+    return _text_reader(lambda block: typed(read(block)))
 
 
 def _lines(block: bytes) -> RowBatch:
@@ -122,7 +128,9 @@ def without_long_rows(value: bytes) -> bytes:
     return b"\n".join(row if len(row) <= LONGEST_ROW else b"" for row in rows)
 
 
-def _arrow_reader(request: Selection) -> Callable[[Sequence[bytes]], ReadValues]:
+def _arrow_reader(
+    request: Selection, typed: Callable[[RowBatch], RowBatch]
+) -> Callable[[Sequence[bytes]], ReadValues]:
     import pyarrow as pa
 
     from lazysketch.errors import SourceError
@@ -147,7 +155,7 @@ def _arrow_reader(request: Selection) -> Callable[[Sequence[bytes]], ReadValues]
                 columns = {of: column_of(batch, field) for of, field in wanted.items()}
                 weights, numbers = columns.get("weight"), columns.get("value")
                 rows = batch_of_columns(columns["field"], weights, request, values=numbers)
-                found.append(rows)
+                found.append(typed(rows))
             return found
 
     def read_values(values: Sequence[bytes]) -> ReadValues:

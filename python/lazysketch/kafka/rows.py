@@ -20,6 +20,7 @@ from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch
 from lazysketch.sources.formats.format import REGEX, Format
 from lazysketch.sources.formats.registry import AUTO, FORMATS, check_format
 from lazysketch.sources.formats.selection import Selection
+from lazysketch.sources.formats.typed_items import typed_items
 from lazysketch.sources.io.byte_stream import ByteStream
 
 __all__ = ["ROW_FORMATS", "ValueRows", "read_values_as", "row_format"]
@@ -127,9 +128,10 @@ def _absent(batch: RowBatch, rows: list[int], before: int) -> RowBatch:
 def _read_arrow(values: Sequence[bytes | None], selection: Selection) -> ValueRows:
     found = ValueRows([], [])
     rows = 0
+    wanted, typed = typed_items(selection)
     for value in values:
-        for batch in _arrow_batches(value, selection):
-            found.batches.append(batch)
+        for batch in _arrow_batches(value, wanted):
+            found.batches.append(typed(batch))
             rows += batch.rows
         found.ends.append(rows)
     return found

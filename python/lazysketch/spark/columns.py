@@ -7,13 +7,12 @@ hands it to Python as Arrow, which costs many times more than counting.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lazysketch.arguments import check_texts
 from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sources import checked_request
-from lazysketch.sources.formats.keys import key_bits, with_keys
+from lazysketch.sources.formats.typed_items import typed_items
 from lazysketch.spark.files_source import SCHEMA
 from lazysketch.workers.item_types import fitting_request
 
@@ -84,9 +83,7 @@ def count_column(
     check_texts(column=column, input=input)
     request = checked_request(field=column, weight=weight, max_weight=max_weight, value=value)
     request = fitting_request(PartialCounts(spec), request)
-    bits = key_bits(request.item_type)
-    if bits is not None:  # columns of any items, which become keys
-        request = replace(request, item_type=None)
+    request, typed = typed_items(request)
     beside, role = (weight, "weight") if value is None else (value, "value")
     wanted = frame.select(column) if beside is None else frame.select(column, beside)
     # A frame without rows may have no task, and a step must not depend on that: a row of nulls,
@@ -112,8 +109,7 @@ def count_column(
             rows = batch_of_columns(
                 batch.column(0), numbers.get("weight"), request, values=numbers.get("value")
             )
-            if bits is not None:
-                rows = with_keys(rows, bits)
+            rows = typed(rows)
             worker._update_fitting(rows.items, rows.weights)
         keep_imported_objects()
         context = TaskContext.get()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lazysketch._native import pattern_groups
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.sources.formats.keys import key_bits, with_keys
-from lazysketch.sources.formats.numbers import NUMBERS, with_numbers
+from lazysketch.sources.formats.keys import key_bits
+from lazysketch.sources.formats.numbers import NUMBERS
 from lazysketch.sources.formats.selection import Head, Reader, Selection
+from lazysketch.sources.formats.typed_items import typed_items
 
 if TYPE_CHECKING:
     from lazysketch.sources.batch import RowBatch
@@ -78,12 +79,8 @@ class Format:
             stream: The bytes of the input, from their beginning.
             selection: The result of :meth:`select`.
         """
-        bits = key_bits(selection.item_type)
-        if bits is not None:
-            read = self.read(stream, replace(selection, item_type=None))
-            return (with_keys(batch, bits) for batch in read)
-        batches = self.read(stream, selection)
-        return map(with_numbers, batches) if selection.item_type == NUMBERS else batches
+        wanted, typed = typed_items(selection)
+        return map(typed, self.read(stream, wanted))
 
     @property
     def needs_field(self) -> bool:
