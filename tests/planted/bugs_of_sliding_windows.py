@@ -213,6 +213,28 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         ),
     ),
     PlantedBug(
+        name="range-of-slices-in-a-state-by-the-clock",
+        subject="schedule",
+        claim="A state of slices of a range counts rows when they are read, whatever their times.",
+        caught_by="tests/unit/cli/run/test_states_of_sliding.py::"
+        "test_a_range_is_refused_and_states_say_what_they_keep",
+        patch=edited(
+            "lazysketch.cli.run.state_windows:sliding_of_items",
+            ("if windows.by_time:", "if False:"),
+        ),
+    ),
+    PlantedBug(
+        name="sliding-state-without-positions",
+        subject="durable state",
+        claim="A run with a state counts into its slices without noting what it has read.",
+        caught_by="tests/unit/cli/run/test_states_of_sliding.py::"
+        "test_a_run_goes_on_in_the_slice_where_the_last_one_stopped[listed]",
+        patch=edited(
+            "lazysketch.cli.run.sliding:sliding_target",
+            ("counting = Counting(state, live, source)", "counting = None"),
+        ),
+    ),
+    PlantedBug(
         name="alarms-at-the-rate-of-one-reading",
         subject="distribution",
         claim="The false-alarm rate is that of each reading, not of all of them.",

@@ -18,6 +18,7 @@ from lazysketch.errors import ArgumentValueError
 from lazysketch.sources.io.positions import FilePosition
 from lazysketch.sources.topic_positions import TopicPosition, partition_shown
 from lazysketch.store.opening import is_store
+from lazysketch.store.stored_sliding import StoredSliding
 from lazysketch.store.stored_windows import WindowsOfStore
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def _how_far(stored: Kept, definition: Definition) -> tuple[str, Row]:
     """Return how far the stream has come, in words and as facts."""
     if isinstance(stored, WindowsOfStore):
         assert definition.length is not None, "it has windows"  # noqa: S101
-        number, length = len(stored.windows), length_in_words(definition.length)
+        length = length_in_words(definition.length)
+        number = stored.slices if isinstance(stored, StoredSliding) else len(stored.windows)
         known = f"{number:,} windows" if number != 1 else "1 window"
         facts: Row = {"windows": number, "steps": stored.step, "finished": stored.finished}
         return f"{known} of {length} kept", facts

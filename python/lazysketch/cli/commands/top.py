@@ -235,10 +235,10 @@ def top(
     from lazysketch.cli.run.state import State
 
     _check_combinations(context, listed=domain is not None, result=result)
-    _check_kept(context, kept, windows=windows, result=result)
+    _check_kept(context, kept, result=result)
     if not goes_on(kept):  # the first run of a state has said how the stream is cut
         windows.check_complete()
-    alerts.check(in_spans=windows.span is not None)
+        alerts.check(in_spans=windows.span is not None)
     in_windows = windows.length is not None
     check_people(sketch, state=kept.state, windows=in_windows, ledger=charged.ledger)
     check_result(result, ends_early=not windows.by_time, goes_on=kept.state is not None)
@@ -251,6 +251,7 @@ def top(
             reading, discovery = state.defined(reading, context), state.defined(discovery, context)
             sketch, windows = state.defined(sketch, context), state.defined(windows, context)
             windows.check_kept(result)
+            alerts.check(in_spans=windows.span is not None)
             check_people(sketch, windows=windows.length is not None, ledger=charged.ledger)
         in_windows = windows.length is not None
         source = open_inputs(reading, files, times=windows.by_time, user=sketch.user, state=state)
@@ -278,8 +279,10 @@ def top(
             sketch,
             discovery=discovery,
             domain=items,
-            max_weight=source.max_weight,
+            source=source,
+            reading=reading,
             most=rows_shown,
+            state=state,
         )
         if target is None and items is not None:
             target = listed_target(
@@ -354,12 +357,10 @@ def _check_kept(
     context: click.Context,
     kept: StateSettings,
     *,
-    windows: WindowSettings,
     result: ResultSettings,
 ) -> None:
     """Raise for options that a state cannot keep."""
     if kept.state is None:
         return
-    for option, given in (("--span", windows.span), ("--plot", result.plot)):
-        if given is not None:
-            raise click.UsageError(f"{option}: expected no --state, got one", context)
+    if result.plot is not None:
+        raise click.UsageError("--plot: expected no --state, got one", context)

@@ -25,7 +25,7 @@ from lazysketch.cli.run.signals import end_as_ctrl_c
 from lazysketch.cli.run.state_commits import Commits
 from lazysketch.cli.run.statistic import OfNoItems
 from lazysketch.cli.run.until_failure import UntilFailure
-from lazysketch.cli.run.windowed import Windowed
+from lazysketch.cli.run.windowed import RunOfWindows
 from lazysketch.cli.view import plot
 from lazysketch.cli.view.json_stream import JsonStream
 from lazysketch.cli.view.output import tell
@@ -79,7 +79,7 @@ def count(
     batches = UntilFailure(source, horizon=None if horizon is None else horizon - done_before)
     try:
         if state is not None:
-            in_windows = isinstance(target, Windowed)
+            in_windows = isinstance(target, RunOfWindows)
             check_replaced(result, target.table_ids, in_windows=in_windows)
         if state is not None and target.is_finished:
             charging.find(state)
@@ -201,7 +201,7 @@ class _Run:
         self._commits = None if state is None else Commits(state.store, end=batches.stop)
         self._goes_on = state is not None and not state.finishes
         self._of = "" if state is None else f"{state.folder}, last from "
-        in_windows = isinstance(target, Windowed)
+        in_windows = isinstance(target, RunOfWindows)
         self.done = _Reading()
         self._history = History(target) if result.plot is not None and not in_windows else None
         self._batches = batches

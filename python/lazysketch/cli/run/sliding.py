@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run.people import people_of_windows
 from lazysketch.cli.run.targets import HEADER
-from lazysketch.cli.run.windowed import check_times
+from lazysketch.cli.run.windowed import RunOfWindows, check_times
 from lazysketch.cli.run.windows import named_as_options
 from lazysketch.cli.view.discovery_messages import discovered
 from lazysketch.cli.view.output import Report
@@ -21,21 +20,29 @@ from lazysketch.cli.view.window_words import (
     length_in_words,
     sentence_of_change,
 )
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.releases.rows import row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from lazysketch import Release, Sliding, Window
     from lazysketch.cli.run.alerting import AlertSettings, AlertWatch
+    from lazysketch.cli.run.state import State
+    from lazysketch.cli.run.state_counting import Counting
     from lazysketch.cli.run.windows import WindowSettings
-    from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
+    from lazysketch.cli.settings import (
+        DiscoverySettings,
+        InputSettings,
+        PrivacySettings,
+        SketchSettings,
+    )
     from lazysketch.cli.view.output import Row
     from lazysketch.cli.view.window_words import ChangeRow
     from lazysketch.privacy.composable import Composable
     from lazysketch.releases.items import Item
     from lazysketch.releases.rows import ItemRow
+    from lazysketch.sources import Source
 
 __all__ = ["SlidingItems", "sliding_target"]
 
@@ -51,7 +58,7 @@ _OPTIONS: Final = {
 _CHANGES: Final = ("window", "item", "before", "after", "change_low", "change_high")
 
 
-class SlidingItems:
+class SlidingItems(RunOfWindows):
     """The items of the last span of a stream.
 
     Args:
@@ -62,6 +69,7 @@ class SlidingItems:
         most: The maximum number of rows.
         asked: The requested guarantee, an upper bound on the sum over discovery and counts.
         watch: Reads ended slices for alerts; None without any.
+        counting: What counts the batches; the windows if None.
     """
 
     def __init__(
@@ -74,13 +82,13 @@ class SlidingItems:
         most: int,
         asked: PrivacySettings,
         watch: AlertWatch | None = None,
+        counting: Counting | None = None,
     ) -> None:
+        super().__init__(windows, counting)
         self.windows = windows
         self.people = people_of_windows(windows)
-        self.tick = windows.tick
-        self.takes_times = self.waits_for_end = windows.takes_times
         self._watch = watch
-        self._holds_back = False
+        self.close = self._closing(self.close)
         self._span = length_in_words(span)
         self._shows_changes, self._listed, self._most = shows_changes, listed, most
         self._privacy = dataclasses.replace(
@@ -94,16 +102,11 @@ class SlidingItems:
         return len(self.windows.candidates)
 
     @property
-    def is_finished(self) -> bool:
-        """True after the last slice was published."""
-        return self.windows.finished
-
-    @property
     def table_ids(self) -> frozenset[bytes]:
         """The ids of the blocks of the last span."""
         return frozenset(part.sketch_id for part in self.release().parts)
 
-    def update_many(
+    def _count(
         self,
         items: object,
         weights: object = None,
@@ -111,7 +114,6 @@ class SlidingItems:
         times: object = None,
         user: object = None,
     ) -> None:
-        """Count events, of people where the windows bound them."""
         check_times(self.windows, times)
         self.windows.update_many(items, weights, times=times, user=user)
 
@@ -129,25 +131,20 @@ class SlidingItems:
         )
 
     def finish(self) -> Moment:
-        """End the open slice, and return the public state at the end."""
+        """End the open slice, if the stream ends, and return the public state at the end."""
         if self._watch is not None:
             self._watch.stop()
-        if self._holds_back:
-            self.windows.close()
-        with suppress(ClosedError):  # what is held back is closed, and never published
-            self.windows.finish()
-        if self._watch is not None and not self._holds_back:
+        goes_on = self._end()
+        if self._watch is not None and (goes_on or not self._holds_back):
             self._watch.check()
         return Moment(
             release=self.release(), rows=self._rows(), waiting=[], guarantee=str(self._privacy)
         )
 
-    def hold_back(self) -> None:
-        """From now on publish nothing more: the open slice does not end."""
-        self._holds_back = True
-
     def release(self) -> Release:
-        """Return the table of the last span."""
+        """Return the table of the last span; before the first slice has ended, an empty one."""
+        if self._is_kept and not self.windows.slices:
+            return self.windows._ends()[0].release
         return self.windows.release()
 
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
@@ -185,11 +182,15 @@ class SlidingItems:
         del report, releases, of
         raise ArgumentTypeError("--plot: expected no --span, got one")
 
-    def close(self) -> None:
-        """Destroy the private state."""
-        if self._watch is not None:
-            self._watch.stop()
-        self.windows.close()
+    def _closing(self, close: Callable[[], None]) -> Callable[[], None]:
+        """Return what destroys the private state, or closes the state on the disk."""
+
+        def closing() -> None:
+            if self._watch is not None:
+                self._watch.stop()
+            close()
+
+        return closing
 
     def _place(self, window: Window | None) -> str:
         if window is None:
@@ -226,10 +227,12 @@ def sliding_target(
     *,
     discovery: DiscoverySettings,
     domain: Iterable[str] | Iterable[int] | None,
-    max_weight: int,
+    source: Source,
+    reading: InputSettings,
     most: int,
+    state: State | None,
 ) -> SlidingItems | None:
-    """Return a target with fresh sliding windows, None for none."""
+    """Return a target with fresh sliding windows, or with those of the state; None for none."""
     if windows.span is None or windows.length is None:
         return None
     windows.check_sketch(sketch)
@@ -243,18 +246,28 @@ def sliding_target(
         )
     from lazysketch import Alerts, Sliding  # late: few runs count in windows
 
+    counting = None
     try:
-        options = sketch.hitters_options(discovery, max_weight=max_weight)
+        options = sketch.hitters_options(discovery, max_weight=source.max_weight)
         if listed is not None:
             options["share"] = None
-        live = Sliding(
-            every=windows.length,
-            span=windows.span,
-            begin=windows.begin,
-            end=windows.end,
-            domain=listed,
-            **options,
-        )
+        if state is None:
+            live = Sliding(
+                every=windows.length,
+                span=windows.span,
+                begin=windows.begin,
+                end=windows.end,
+                domain=listed,
+                **options,
+            )
+        else:
+            from lazysketch.cli.run.state_counting import Counting  # late: few have a state
+            from lazysketch.cli.run.state_windows import sliding_of_items
+
+            live = sliding_of_items(
+                state, windows, sketch, discovery, reading, domain=listed, options=options
+            )
+            counting = Counting(state, live, source)
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise named_as_options(error, _OPTIONS) from None
     watch = None
@@ -272,4 +285,5 @@ def sliding_target(
         most=most,
         asked=sketch,
         watch=watch,
+        counting=counting,
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.run.state import State
     from lazysketch.sources import Source
     from lazysketch.store.stored_objects import StoredHitters, StoredSketch
+    from lazysketch.store.stored_sliding import StoredSliding
     from lazysketch.store.stored_statistic_windows import (
         StoredDistinctWindows,
         StoredDistributionWindows,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     StoredStatisticWindows: TypeAlias = (
         StoredDistinctWindows | StoredDistributionWindows | StoredRangesWindows | StoredSumsWindows
     )
-    StoredWindowed: TypeAlias = StoredWindows | StoredStatisticWindows
+    StoredWindowed: TypeAlias = StoredWindows | StoredSliding | StoredStatisticWindows
     KeptWhole: TypeAlias = StoredSketch | StoredHitters | StoredStatistic
     Kept: TypeAlias = KeptWhole | StoredWindowed
 

@@ -15,12 +15,16 @@ from lazysketch.cli.run.state_definition import (
     OF_DISCOVERY,
     OF_WINDOWS,
     OPTIONS_OF,
+    restored_option,
 )
 from lazysketch.cli.run.state_objects import OBJECT, counted_by, pinned_options, values_of
 from lazysketch.cli.run.windowed_statistic import WindowedSettings
 from lazysketch.cli.run.windows import WindowSettings
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.store.stored_sliding import StoredSliding
 from lazysketch.store.stored_windows import StoredWindows
 from lazysketch.windows.cuts import cut_of
+from lazysketch.windows.sliding_cuts import slices_cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,11 +32,12 @@ if TYPE_CHECKING:
     from lazysketch.cli.run.state_counting import StoredStatisticWindows, StoredWindowed
     from lazysketch.cli.run.state_objects import ObjectsOfState
     from lazysketch.cli.settings import DiscoverySettings, InputSettings, SketchSettings
-    from lazysketch.heavy_hitters.hitters_spec import HittersOptions
+    from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
+    from lazysketch.releases.items import Item
     from lazysketch.windows.cuts import Cut
     from lazysketch.windows.statistic_windows import CutOptions
 
-__all__ = ["kept_windows", "windows_of_items", "windows_of_statistic"]
+__all__ = ["kept_windows", "sliding_of_items", "windows_of_items", "windows_of_statistic"]
 
 
 def windows_of_items(
@@ -64,12 +69,54 @@ def windows_of_items(
     cut = windows.cut(at_end=sketch.at_end)
     if state.definition is None:
         spec = StoredWindows._spec_of(_cut(cut), domain, {**options})
-        pinned = pinned_options(sketch, spec.table) | values_of(windows, OF_WINDOWS)
-        if domain is None:
-            pinned |= values_of(discovery, OF_DISCOVERY)
-        counted = DISCOVERED if domain is None else LISTED
-        state.define(spec.table.schedule, counted, pinned, reading)
+        _define(state, spec, windows, sketch, discovery, reading)
     return _items(state, cut, domain, options)
+
+
+def sliding_of_items(
+    state: ObjectsOfState,
+    windows: WindowSettings,
+    sketch: SketchSettings,
+    discovery: DiscoverySettings,
+    reading: InputSettings,
+    *,
+    domain: Sequence[Item] | None,
+    options: HittersOptions,
+) -> StoredSliding:
+    """Return sliding windows of items, new or as they were left.
+
+    Args:
+        state: Keeps them.
+        windows: How the stream is cut.
+        sketch: The options of a sketch.
+        discovery: Those of discovery.
+        reading: How the inputs are read.
+        domain: The public list; None to discover items.
+        options: The arguments of the library that follow from these options.
+
+    Raises:
+        ArgumentTypeError: Options that exclude each other.
+        ArgumentValueError: A value outside its range.
+        StoreError: Windows that were made with other parameters.
+    """
+    if windows.by_time:  # the slices of a range are exact counts, which no state has
+        raise ArgumentTypeError("--span: expected no --from and --to with --state, got a range")
+    if state.definition is None:
+        assert windows.length is not None, "callers have both"  # noqa: S101
+        assert windows.span is not None, "callers have both"  # noqa: S101
+        cut = slices_cut(
+            windows.length,
+            windows.span,
+            block=None,
+            discovery_epoch=None,
+            begin=None,
+            end=None,
+            clock=None,
+            listed=domain is not None,
+        ).cut
+        spec = StoredSliding._spec_of(cut, domain, {**options})
+        _define(state, spec, windows, sketch, discovery, reading)
+    return _slides(state, windows, domain, options)
 
 
 def windows_of_statistic(
@@ -106,6 +153,7 @@ def kept_windows(state: ObjectsOfState) -> StoredWindowed:
     definition = state.definition
     assert definition is not None, "asked for only after the first run"  # noqa: S101
     names: dict[str, Any] = {name: definition.options[name] for name in ("keep", "begin", "end")}
+    names["span"] = restored_option(definition.options["span"], "span")
     windows = WindowSettings(length=definition.length, changes=False, **names)
     if definition.counted not in (LISTED, DISCOVERED):
         statistic = state.settings_of_statistic()
@@ -116,7 +164,37 @@ def kept_windows(state: ObjectsOfState) -> StoredWindowed:
     domain = None
     if definition.counted == LISTED:  # the list is in no state, and no name of it is asked for
         options["share"], domain = None, [""]
+    if windows.span is not None:
+        return _slides(state, windows, domain, options)
     return _items(state, windows.cut(at_end=sketch.at_end), domain, options)
+
+
+def _define(
+    state: ObjectsOfState,
+    spec: HeavyHittersSpec,
+    windows: WindowSettings,
+    sketch: SketchSettings,
+    discovery: DiscoverySettings,
+    reading: InputSettings,
+) -> None:
+    """Keep what the first run defines of windows of items."""
+    pinned = pinned_options(sketch, spec.table) | values_of(windows, OF_WINDOWS)
+    counted = DISCOVERED if spec.discovery is not None else LISTED
+    if counted == DISCOVERED:
+        pinned |= values_of(discovery, OF_DISCOVERY)
+    state.define(spec.table.schedule, counted, pinned, reading)
+
+
+def _slides(
+    state: ObjectsOfState,
+    windows: WindowSettings,
+    domain: Sequence[Item] | None,
+    options: HittersOptions,
+) -> StoredSliding:
+    every, span = windows.length, windows.span
+    return state.made(
+        lambda: state.store.sliding(OBJECT, every=every, span=span, domain=domain, **options)
+    )
 
 
 def _items(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.run.state_counting import Counting
     from lazysketch.windows.window import AnyWindow
 
-__all__ = ["Windowed", "check_times"]
+__all__ = ["RunOfWindows", "Windowed", "check_times"]
 
 
 class _Timed(Protocol):
@@ -29,12 +29,6 @@ class _Running(_Timed, Protocol):
     @property
     def finished(self) -> bool: ...
 
-    @property
-    def windows(self) -> tuple[AnyWindow, ...]: ...
-
-    @property
-    def open(self) -> AnyWindow | None: ...
-
     def tick(self, steps: int = 1) -> None: ...
 
     def finish(self) -> None: ...
@@ -42,7 +36,17 @@ class _Running(_Timed, Protocol):
     def close(self) -> None: ...
 
 
-class Windowed:
+class _RunningInTurn(_Running, Protocol):
+    """Live windows that follow each other."""
+
+    @property
+    def windows(self) -> tuple[AnyWindow, ...]: ...
+
+    @property
+    def open(self) -> AnyWindow | None: ...
+
+
+class RunOfWindows:
     """Windows that a run ends, or that go on in the next run with the same state.
 
     Args:
@@ -63,7 +67,6 @@ class Windowed:
         if counting is not None:
             self.update_many, self.update_rows = counting.update_many, counting.update_rows
         self._holds_back = False
-        self._before: AnyWindow | None = None  # the last open one: all there is if none has ended
 
     def hold_back(self) -> None:
         """From now on publish nothing more: the open windows do not end."""
@@ -73,13 +76,6 @@ class Windowed:
     def is_finished(self) -> bool:
         """True after the last window was published."""
         return self._running.finished
-
-    @property
-    def table_ids(self) -> frozenset[bytes]:
-        """The ids of the tables of the windows that are public."""
-        now = self._running.open
-        kept = (*self._running.windows, *(() if now is None else (now,)))
-        return frozenset(part.sketch_id for window in kept for part in window.release.parts)
 
     def _count(
         self,
@@ -94,7 +90,6 @@ class Windowed:
 
     def _end(self) -> bool:
         """End the open windows; return whether the last one goes on in the next run."""
-        self._before = self._running.open or self._before
         goes_on = self._holds_back and self._is_kept
         if self._holds_back and not self._is_kept:
             self._running.close()
@@ -102,6 +97,34 @@ class Windowed:
             with suppress(ClosedError):  # what is held back is closed, and never published
                 self._running.finish()
         return goes_on
+
+
+class Windowed(RunOfWindows):
+    """Windows that follow each other.
+
+    Args:
+        windows: Counts the stream.
+        counting: What counts its batches, with their positions; the windows if None.
+        at_end: Whether the result is shown only at the end.
+    """
+
+    def __init__(
+        self, windows: _RunningInTurn, counting: Counting | None, *, at_end: bool = False
+    ) -> None:
+        super().__init__(windows, counting, at_end=at_end)
+        self._in_turn = windows
+        self._before: AnyWindow | None = None  # the last open one: all there is if none has ended
+
+    @property
+    def table_ids(self) -> frozenset[bytes]:
+        """The ids of the tables of the windows that are public."""
+        now = self._in_turn.open
+        kept = (*self._in_turn.windows, *(() if now is None else (now,)))
+        return frozenset(part.sketch_id for window in kept for part in window.release.parts)
+
+    def _end(self) -> bool:
+        self._before = self._in_turn.open or self._before
+        return super()._end()
 
 
 def check_times(windows: _Timed, times: object) -> None:
