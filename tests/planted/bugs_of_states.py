@@ -169,7 +169,7 @@ BUGS_OF_STATES: Final = (
         claim="A run ends the open window of a state, which the next one counts into.",
         caught_by=f"{_WINDOWS}::test_a_run_goes_on_where_the_last_one_stopped[top]",
         patch=edited(
-            "lazysketch.cli.run.windowed:Windowed._end",
+            "lazysketch.cli.run.windowed:RunOfWindows._end",
             ("goes_on = self._holds_back and self._is_kept", "goes_on = False"),
             ("if self._holds_back and not self._is_kept:", "if False:"),
         ),
