@@ -58,6 +58,6 @@ OF_RANGES: Final = (
     called("count_between", "low", "high", optional=("confidence",), low=number, high=number),
     called("prefix", "network", optional=("confidence",), network=_network),
     called("total", optional=("confidence",)),
-    called("quantile", "share", optional=("confidence",), share=number),
+    called("quantile", "share", optional=("confidence",)),
 )
 """Operations of counts of ranges, but for their ends and what they show."""
