@@ -28,10 +28,12 @@ class SizeSettings:
     bits: int
     prefix: int | None
     per_person: int | None
+    cells: int | None
+    per_cell: int | None
     most_people: int | None
 
     def person_bound(self, max_events_per_user: int) -> PersonBound | None:
-        """Return what is counted of one person; None if events are protected.
+        """Return what is counted of one person of values or keys; None if events are protected.
 
         Args:
             max_events_per_user: The number of declared events.
@@ -40,21 +42,53 @@ class SizeSettings:
             ArgumentTypeError: A limit of people alone.
             ArgumentValueError: A number outside its range, or events declared too.
         """
+        events = self.per_person
+        return self._bound("--per-person", max_events_per_user, given=events, events=events)
+
+    def bound_of_cells(self, max_events_per_user: int) -> PersonBound | None:
+        """Return what is counted of one person of items; None if events are protected.
+
+        Args:
+            max_events_per_user: The number of declared events.
+
+        Raises:
+            ArgumentTypeError: Events of a cell or a limit of people alone.
+            ArgumentValueError: A number outside its range, or events declared too.
+        """
+        if self.cells is None and self.per_cell is not None:
+            raise ArgumentTypeError("--per-cell: expected --cells too, got none")
+        return self._bound(
+            "--cells", max_events_per_user, given=self.cells, cells=self.cells, events=self.per_cell
+        )
+
+    def _bound(
+        self,
+        option: str,
+        max_events_per_user: int,
+        *,
+        given: int | None,
+        cells: int | None = 1,
+        events: int | None,
+    ) -> PersonBound | None:
+        """Return the bound of an option; None if it is not given."""
         from lazysketch.privacy.person_bound import PersonBound  # late: the help needs no NumPy
 
-        if self.per_person is None:
+        if given is None or cells is None:
             if self.most_people is not None:
-                raise ArgumentTypeError("--most-people: expected --per-person too, got none")
+                raise ArgumentTypeError(f"--most-people: expected {option} too, got none")
             return None
         if max_events_per_user != 1:
             raise ArgumentValueError(
-                "--max-events-per-user: expected none with --per-person, which bounds the events "
-                f"of a person, got {max_events_per_user}"
+                f"--max-events-per-user: expected none with {option}, which bounds the events of a "
+                f"person, got {max_events_per_user}"
             )
         try:
-            return PersonBound(events=self.per_person, most_people=self.most_people)
+            return PersonBound(
+                cells=cells, events=1 if events is None else events, most_people=self.most_people
+            )
         except ArgumentValueError as error:
-            raise ArgumentValueError(str(error).replace("events:", "per_person:", 1)) from None
+            name = "per_person" if option == "--per-person" else "per_cell"
+            raise ArgumentValueError(str(error).replace("events:", f"{name}:", 1)) from None
 
 
 def size_options(command: Command) -> Command:
@@ -104,10 +138,23 @@ _SIZE: Final[tuple[Decorator, ...]] = (
         "[default: none; events are protected]",
     ),
     click.option(
+        "--cells",
+        type=int,
+        metavar="N",
+        help="With --of sums: protect people, of whom events of about N different items count.  "
+        "[default: none; events are protected]",
+    ),
+    click.option(
+        "--per-cell",
+        type=int,
+        metavar="N",
+        help="With --cells: events of one person that count in each of these cells.  [default: 1]",
+    ),
+    click.option(
         "--most-people",
         type=int,
         metavar="N",
-        help="With --per-person: count the first N people only, which doubles the noise.  "
-        "[default: all]",
+        help="With --per-person or --cells: count the first N people only, which doubles the "
+        "noise.  [default: all]",
     ),
 )

@@ -285,6 +285,7 @@ def _of_statistic(
             privacy,
             bounds=(size.low, size.high),
             size=(size.depth, size.width or _WIDTH_OF_SUMS),
+            person_bound=size.bound_of_cells(privacy.max_events_per_user),
             steps=steps,
             horizon=stream.horizon,
             reads=stream.reads,

@@ -42,13 +42,13 @@ _OPTIONS: Final = {
     VALUES: {*_LENGTHS, *_GUARANTEE, *_PEOPLE, "bins"},
     SUMS: {
         *(*_LENGTHS, *_GUARANTEE, "max_events_per_user", "share", "skew", "distinct"),
-        *("low", "high", "depth", "width"),
+        *("low", "high", "depth", "width", "cells", "per_cell", "most_people"),
     },
     RANGES: {*_LENGTHS, *_GUARANTEE, *_PEOPLE, "bits", "width", "prefix"},
 }
 _OF_OTHERS: Final = {
     *("bins", "bits", "prefix", "low", "high", "depth", "width"),
-    *("per_person", "most_people"),
+    *("per_person", "cells", "per_cell", "most_people"),
 }
 
 
@@ -115,7 +115,11 @@ def at_end_of(reads: Reads) -> bool:
 
 
 def guarantee_options(
-    privacy: PrivacySettings, horizon: int | None, *, person_bound: PersonBound | None = None
+    privacy: PrivacySettings,
+    horizon: int | None,
+    *,
+    person_bound: PersonBound | None = None,
+    of_cells: bool = False,
 ) -> str:
     """Return the options of the guarantee.
 
@@ -123,13 +127,19 @@ def guarantee_options(
         privacy: The guarantee.
         horizon: The largest length, if it is an option.
         person_bound: What is counted of a person, if people are protected.
+        of_cells: Whether it is one of cells, in a table of items.
     """
     relation = "" if privacy.relation == "substitution" else f" --relation {privacy.relation}"
     length = "" if horizon is None else f" --horizon {horizon}"
     people = ""
     if person_bound is not None:
         most = person_bound.most_people
-        people = f" --user FIELD --per-person {person_bound.events}"
+        events = person_bound.events
+        counted = f"--per-person {events}"
+        if of_cells:
+            counted = f"--cells {person_bound.cells}"
+            counted += f" --per-cell {events}" if events > 1 else ""
+        people = f" --user FIELD {counted}"
         people += "" if most is None else f" --most-people {most}"
     return f"--epsilon {privacy.epsilon:g} --delta {privacy.delta:g}{relation}{length}{people}"
 

@@ -175,6 +175,7 @@ def plan_of_sums(
     *,
     bounds: tuple[float | None, float | None],
     size: tuple[int, int],
+    person_bound: PersonBound | None,
     steps: int | None,
     horizon: int | None,
     reads: Reads,
@@ -189,6 +190,7 @@ def plan_of_sums(
         privacy: The guarantee.
         bounds: The lowest and the highest value.
         size: Rows and columns.
+        person_bound: What is counted of a person, if people are protected.
         steps: The length of the stream.
         horizon: The largest length, if known.
         reads: When it is read.
@@ -223,6 +225,7 @@ def plan_of_sums(
         delta=privacy.delta,
         relation=privacy.relation,
         max_events_per_user=privacy.max_events_per_user,
+        person_bound=person_bound,
         horizon=length,
         schedule=Single() if at_end else None,
         share=share,
@@ -233,6 +236,7 @@ def plan_of_sums(
     events = privacy.max_events_per_user
     together = f" --max-events-per-user {events}" if events > 1 else ""
     bounded = f"--low {low:g} --high {high:g} --depth {size[0]} --width {size[1]}"
+    guarantee = guarantee_options(privacy, length, person_bound=person_bound, of_cells=True)
     mean = found.spec.grid.middle
     total = abs(found.events * mean)
     return plan_report(
@@ -248,7 +252,7 @@ def plan_of_sums(
         ),
         spec=found.spec.counts,
         steps=found.steps,
-        options=f"{bounded} {guarantee_options(privacy, length)}{together}",
+        options=f"{bounded} {guarantee}{together}",
         summary={
             "events": found.events,
             "memory": found.memory,

@@ -98,6 +98,33 @@ def test_people_of_values_and_of_ranges(of: str, capsys: pytest.CaptureFixture[s
     assert "--per-person 10 --most-people 99" in few["options"]
 
 
+def test_people_of_sums(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 4 cells with three events each: sqrt(4) * 3 times the noise of an event."""
+    words = "--of sums --horizon 1e6 --low 0 --high 1500 --share 2% --delta 1e-6"
+    bound = ls.PersonBound(cells=4, events=3)
+    options: dict[str, Any] = {
+        "low": 0,
+        "high": 1500,
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "horizon": 10**6,
+    }
+    same = ls.plan_sums(steps=10**6, share=0.02, person_bound=bound, **options)
+    found = planned(capsys, f"{words} --cells 4 --per-cell 3")
+    assert [row["error"] for row in found["errors"]] == [
+        same.sum_error,
+        same.count_error,
+        same.mean_error,
+    ]
+    assert found["options"].endswith(" --user FIELD --cells 4 --per-cell 3")
+    event = ls.plan_sums(steps=10**6, share=0.02, **options)
+    for of in ("counts", "values"):
+        ratio = getattr(same.spec, of).sigma / getattr(event.spec, of).sigma
+        assert 5.95 < ratio < 6.3
+    few = planned(capsys, f"{words} --cells 4 --most-people 99")
+    assert few["options"].endswith(" --user FIELD --cells 4 --most-people 99")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -108,6 +135,25 @@ def test_people_of_values_and_of_ranges(of: str, capsys: pytest.CaptureFixture[s
             "--max-events-per-user: expected none with --per-person",
         ),
         ("--of sums --steps 9 --per-person 2", "--per-person: expected none with --of sums"),
+        (
+            "--of sums --steps 9 --low 0 --high 1 --per-cell 2",
+            "--per-cell: expected --cells too, got none",
+        ),
+        (
+            "--of sums --steps 9 --low 0 --high 1 --most-people 2",
+            "--most-people: expected --cells too, got none",
+        ),
+        ("--of sums --steps 9 --low 0 --high 1 --cells 0", "--cells: expected an integer from 1"),
+        (
+            "--of sums --steps 9 --low 0 --high 1 --cells 2 --per-cell 0",
+            "--per-cell: expected an integer from 1",
+        ),
+        (
+            "--of sums --steps 9 --low 0 --high 1 --cells 2 --max-events-per-user 2",
+            "--max-events-per-user: expected none with --cells",
+        ),
+        ("--of values --steps 9 --cells 2", "--cells: expected none with --of values"),
+        ("--steps 9 --cells 2", "--cells: expected none with --of items"),
         ("--steps 1e6 --per-person 2", "--per-person: expected none with --of items"),
         ("--of ranges --steps 1e6 --bins 8", "--bins: expected none with --of ranges, got one"),
         ("--of ranges --horizon 1e6 --bits 8 --prefix 9", "--prefix: expected an integer from 1"),
