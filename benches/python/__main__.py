@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import (
+    commands,
     contenders,
     distinct,
     distribution,
@@ -69,6 +70,7 @@ def run(programs: Path, *, quick: bool) -> Results:
         "known names": lambda: known_names.known_names(rounds=min(rounds, 5)),
         "two threads": lambda: two_threads.two_threads(rounds=min(rounds, 9)),
         "kept releases": lambda: kept_releases.kept_releases(rounds=min(rounds, 9)),
+        "commands": lambda: commands.commands(rounds=min(rounds, 9)),
         "memory": footprint.memory_per_cell,
         "import": lambda: footprint.import_seconds(rounds=rounds),
         "error": lambda: footprint.error_of_the_top(seeds=3 if quick else 20),

@@ -20,6 +20,14 @@ EVENTS = 1_000_000
 SINGLE = 100_000
 READS = 10_000
 RELEASES = 20
+LONG = 200_000  # events with long names
+NEW_TEXT, ZIPF_TEXT, NEW_INTEGERS = (
+    "12-byte text, all distinct",
+    "12-byte text",
+    "int64, all distinct",
+)
+LONG_TEXTS = {length: f"{length}-byte text, all distinct" for length in (39, 195)}
+WITH_NAMES, GROUPED = "HeavyHitters", "polars group_by, exact"
 PUSHES = (1 << 10, 1 << 20)  # of every cell, where the cost of releases is compared
 HORIZON = 1 << 40
 DEPTH = 3
@@ -112,37 +120,47 @@ def batch_ingest(*, quick: bool, rounds: int) -> Results:
 
 
 def discovery(*, rounds: int) -> Results:
-    """Measure a sketch with discovery of heavy items, and the same sketch without."""
+    """Measure a sketch with discovery of heavy items, the same without, and exact counts."""
     import pyarrow as pa
 
     items, distinct = integers(EVENTS, skew=1.3), np.arange(EVENTS)
-    streams: dict[str, object] = {
-        "int64": items,
-        "int64, all distinct": distinct,
-        "12-byte text": pa.array(texts(items)),
-        "12-byte text, all distinct": pa.array(texts(distinct)),
+    streams = {
+        "int64": pa.array(items),
+        NEW_INTEGERS: pa.array(distinct),
+        ZIPF_TEXT: pa.array(texts(items)),
+        NEW_TEXT: pa.array(texts(distinct)),
         "28-byte text": pa.array([f"/a/longer/path/{text}" for text in texts(items)]),
     }
+    for length, name in LONG_TEXTS.items():
+        streams[name] = pa.array([text.rjust(length, "/") for text in texts(distinct[:LONG])])
     results: Results = []
     for kind, stream in streams.items():
         sketches: dict[str, lazysketch.LazyCountMin | lazysketch.HeavyHitters] = {
             "LazyCountMin": private(lazysketch.LazyCountMin, width=4096),
-            "HeavyHitters": private(lazysketch.HeavyHitters, width=4096, share=0.01),
+            WITH_NAMES: private(lazysketch.HeavyHitters, width=4096, share=0.01),
             "HeavyHitters, windows of 10^5": private(
                 lazysketch.HeavyHitters, width=4096, share=0.01, discovery_epoch=100_000
             ),
         }
+        runs: Runs = {
+            name: partial(sketch.update_many, stream) for name, sketch in sketches.items()
+        }
         contenders = [
-            Contender(
-                name=name,
-                events=EVENTS,
-                run=partial(sketch.update_many, stream),
-                facts={"items": kind},
-            )
-            for name, sketch in sketches.items()
+            Contender(name=name, events=len(stream), run=run, facts={"items": kind})
+            for name, run in (runs | grouped_by_polars(stream)).items()
         ]
         results += medians("discovery", contenders, rounds=rounds)
     return results
+
+
+def grouped_by_polars(stream: object) -> Runs:
+    """Return the run that counts every item exactly, if polars is installed."""
+    try:
+        import polars as pl
+    except ImportError:
+        return {}
+    frame = pl.DataFrame({"item": stream})
+    return {GROUPED: lambda: frame.group_by("item").len()}
 
 
 def single_calls(*, rounds: int) -> Results:

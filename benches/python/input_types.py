@@ -28,6 +28,8 @@ WEIGHTED, UPDATE_OF_HEAVY = "one update with a weight", "one update of heavy hit
 ESTIMATE, HEAVY = "one estimate per int", "heavy hitters, int64"
 READ_VALUE, NEW_ARRAY = "one value read by numpy", "a new array of one value by numpy"
 EXPORT = "one text exported by pyarrow"
+DICTIONARY, CATEGORICAL = "dictionary of text", "Categorical of polars"
+FIXED_TEXT = ("numpy text", "numpy bytes", "numpy text of any length")
 
 
 class Items(Protocol):
@@ -167,13 +169,15 @@ def of_columns(items: np.ndarray) -> Iterator[InputType]:
         yield InputType(
             name=name, method=method, items=array, baseline="text", unavoidable=READ_VALUE
         )
-    for name, given in (
-        ("large text", text.cast(pa.large_string())),
-        ("text views", text.cast(pa.string_view())),
-        ("dictionary of text", text.dictionary_encode()),
-    ):
+    columns: dict[str, Items] = {
+        "large text": text.cast(pa.large_string()),
+        "text views": text.cast(pa.string_view()),
+        DICTIONARY: text.dictionary_encode(),
+        **of_polars(strings),
+    }
+    for name, given in columns.items():
         # A slice of a dictionary array contains the whole dictionary.
-        calls = {4096: 1} if name.startswith("dictionary") else CALLS
+        calls = {4096: 1} if name in (DICTIONARY, CATEGORICAL) else CALLS
         yield InputType(
             name=name,
             method=method,
@@ -183,6 +187,16 @@ def of_columns(items: np.ndarray) -> Iterator[InputType]:
             unavoidable=EXPORT,
             sizes=calls,
         )
+
+
+def of_polars(strings: list[str]) -> dict[str, Items]:
+    """Return a column whose values polars numbers, if it is installed."""
+    try:
+        import polars as pl
+    except ImportError:
+        return {}
+    column: Items = pl.Series(strings, dtype=pl.Categorical)
+    return {CATEGORICAL: column}
 
 
 def of_lists(items: np.ndarray) -> Iterator[InputType]:

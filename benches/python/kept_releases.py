@@ -12,9 +12,11 @@ import lazysketch as ls
 from .footprint import output_of
 from .measuring import Contender, Results, integers, medians
 
-EVENTS, READ, CELLS = 300_000, 200, 4 << 20
+EVENTS, READ, CELLS, MANY = 300_000, 200, 4 << 20, 100_000
 MERGED = (100, 400)
 EXACT, ESTIMATE, INTERVAL = "a dictionary of exact counts", "estimate, minimum", "interval"
+LIVE_MANY, MANY_OF_RELEASE = "estimate_many, live", "estimate_many of a release"
+WRITTEN, READ_BACK, READ_BY_ZLIB = "to_bytes", "from_bytes", "cells, decompressed by zlib"
 ONE_BY_ONE, AT_ONCE = "merged one by one", "merged at once"
 FILE, BY_ZLIB, INTERVALS = "file", "cells, compressed by zlib", "memory of an interval"
 MEMORY = f"""
@@ -39,7 +41,12 @@ print(json.dumps((most() - before) / {CELLS}))
 
 def kept_releases(*, rounds: int, cells: int = CELLS) -> Results:
     """Measure what users do with releases that they keep."""
-    return [*reads(rounds=rounds), *merges(rounds=rounds), *files(cells), *memory()]
+    return [
+        *reads(rounds=rounds),
+        *merges(rounds=rounds),
+        *files(cells, rounds=rounds),
+        *memory(),
+    ]
 
 
 def reads(*, rounds: int) -> Results:
@@ -48,6 +55,7 @@ def reads(*, rounds: int) -> Results:
     sketch = private(4096)
     sketch.update_many(items)
     release, exact, asked = sketch.release(), Counter(items), items[:READ]
+    many = integers(MANY, skew=0.5)
     release.interval(asked[0])  # what the first one computes is kept
     contenders = [
         Contender(name=EXACT, events=READ, run=lambda: [exact[item] for item in asked]),
@@ -59,6 +67,8 @@ def reads(*, rounds: int) -> Results:
         Contender(
             name=INTERVAL, events=READ, run=lambda: [release.interval(item) for item in asked]
         ),
+        Contender(name=LIVE_MANY, events=MANY, run=partial(sketch.estimate_many, many)),
+        Contender(name=MANY_OF_RELEASE, events=MANY, run=partial(release.estimate_many, many)),
     ]
     return medians("kept releases", contenders, rounds=rounds)
 
@@ -76,17 +86,26 @@ def merges(*, rounds: int) -> Results:
     return medians("kept releases", contenders, rounds=rounds)
 
 
-def files(cells: int) -> Results:
-    """Return bytes per cell of the file of a table that a few events reached."""
+def files(cells: int, *, rounds: int) -> Results:
+    """Measure the file of a table that a few events reached: bytes per cell, and the time."""
     sketch = private(cells // 4)
     sketch.update_many(integers(100_000, skew=1.1))
     sketch.tick(cells)  # every column is published, hence has noise
     release = sketch.release()
     saved, by_zlib = release.to_bytes(), zlib.compress(release.table.tobytes(), 1)
-    return [
+    sizes: Results = [
         {"group": "kept releases", "name": name, "bytes": size / cells}
         for name, size in ((FILE, len(saved)), (BY_ZLIB, len(by_zlib)))
     ]
+    contenders = [
+        Contender(name=name, events=1, run=run)
+        for name, run in (
+            (WRITTEN, release.to_bytes),
+            (READ_BACK, partial(ls.Release.from_bytes, saved)),
+            (READ_BY_ZLIB, partial(zlib.decompress, by_zlib)),
+        )
+    ]
+    return sizes + medians("kept releases", contenders, rounds=rounds)
 
 
 def memory() -> Results:

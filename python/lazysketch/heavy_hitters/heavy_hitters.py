@@ -140,6 +140,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         weights: object = None,
         *,
         column: str | None = None,
+        threads: int = 1,
         user: object = None,
     ) -> None:
         """Count many events, one step each, in order.
@@ -151,6 +152,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             items: Arrow data, a NumPy array or an iterable of items.
             weights: one integer per item, or None for weight 1.
             column: the name of the column, for a table with several columns.
+            threads: largest number of threads that count in the table; discovery uses one. It does
+                not change the result.
             user: the person of each event, one item per item; required if the table bounds
                 people.
 
@@ -163,7 +166,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_many(items, weights, column=column, user=user)
+        self._table.update_many(items, weights, column=column, threads=threads, user=user)
 
     def update_rows(
         self,

@@ -169,10 +169,13 @@ class StoredHitters(_ItemChanges, HeavyHitters):
         weights: object = None,
         *,
         column: str | None = None,
+        threads: int = 1,
         user: object = None,
     ) -> None:
         """Count many events, one step each, as the method without a store."""
-        self._change("update_many", self._batches(items, column), weights, user=user)
+        self._change(
+            "update_many", self._batches(items, column), weights, threads=threads, user=user
+        )
 
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open epoch now, as the method without a store."""
@@ -184,7 +187,7 @@ class StoredHitters(_ItemChanges, HeavyHitters):
     def _carry_out(self, call: Call) -> None:
         base, user = HeavyHitters, call.user
         if call.method == "update_many":
-            base.update_many(self, call.events[0], call.weights, user=user)
+            base.update_many(self, call.events[0], call.weights, threads=call.threads, user=user)
         elif call.method == "update_rows":
             empty = call.empty_rows
             base.update_rows(self, call.events[0], call.weights, empty_rows=empty, user=user)

@@ -239,6 +239,18 @@ def test_a_seeded_key_is_marked_and_repeats() -> None:
     assert first.top(20) == second.top(20)
 
 
+@pytest.mark.parametrize("domain", [..., range(1, 5_001)])
+def test_two_threads_end_in_the_same_names_and_noise(domain: Any) -> None:
+    events = np.resize(EVENTS, 300_000)
+    one, two = (
+        made(key=seeded_key(1), hash_seed=2, width=1 << 16, domain=domain) for _ in range(2)
+    )
+    one.update_many(events)
+    two.update_many(events, threads=2)
+    assert one.top(20) == two.top(20)
+    assert np.array_equal(one.release().table, two.release().table)
+
+
 ATTEMPTS: list[Callable[[Any], object]] = [copy.copy, copy.deepcopy, pickle.dumps]
 
 
