@@ -33,6 +33,8 @@ _DISCOVERY: Final[dict[str, Any]] = {
     "epoch": 100,
     "capacity": 40,
     "max_item_bytes": 32,
+    "max_weight": 5,
+    "counted_weight": 2,
 }
 
 

@@ -13,6 +13,8 @@ Bugs can be planted by name, to show that the tests detect them:
 ``sign bit``               noise as a sign and a magnitude, so that zero has two forms
 ``fingerprint``            items are distinguished by a hash that collides
 ``ask the sketch``         an item is also published if its cell in the sketch is heavy
+``not cut``                the whole weight of an event counts, also above the largest that may
+``a weight is a unit``     the law of exact counts takes each weight of 1 for an event
 =========================  ==========================================================
 """
 
@@ -85,6 +87,26 @@ def dictionary(
         names.setdefault(identity, x)
         counts[identity] = counts.get(identity, 0) + 1
     return [(names[identity], count) for identity, count in counts.items()]
+
+
+def counted_weights(
+    stream: Iterable[tuple[Key, int] | None], *, most: int, bug: str | None = None
+) -> list[Key]:
+    """Events with weights as single events: each as often as its weight, `most` times at most."""
+    return [
+        key
+        for event in stream
+        if event is not None
+        for key, weight in [event]
+        for _ in range(weight if bug == "not cut" else min(weight, most))
+    ]
+
+
+def in_units(rows: Iterable[Row], *, unit: int, bug: str | None = None) -> list[Row]:
+    """Sums of weights in units of the law of exact counts, rounded up."""
+    if bug == "a weight is a unit":
+        return list(rows)
+    return [(key, -(-count // unit)) for key, count in rows]
 
 
 class Distribution:

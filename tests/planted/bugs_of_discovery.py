@@ -100,4 +100,29 @@ BUGS_OF_DISCOVERY: Final = (
         "test_intervals_of_the_rows_cover_the_list_that_they_were_chosen_from",
         patch=edited(_HEAVIEST, ("max(len(listed), 1)", "max(n, 1)")),
     ),
+    PlantedBug(
+        name="levels-count-events-for-names",
+        subject="discovery",
+        claim="Levels count events for their names, where weights were asked for.",
+        caught_by="tests/unit/heavy_hitters/test_weighted_discovery.py::"
+        "test_levels_and_windows_count_weights",
+        patch=edited(
+            "lazysketch.heavy_hitters.level_tables:specs_of_levels",
+            ("counted_weight=discovery_weight", "counted_weight=None"),
+        ),
+    ),
+    PlantedBug(
+        name="size-of-an-epoch-by-single-weights",
+        subject="discovery",
+        claim="The smallest share takes a sum of weights for a number of events.",
+        caught_by="tests/unit/heavy_hitters/test_weighted_discovery.py::"
+        "test_the_threshold_is_a_sum_of_weights",
+        patch=edited(
+            "lazysketch.heavy_hitters.discovery_spec:_events_needed",
+            (
+                'math.ceil(spec.facts["sure_count"] / spec.counted_weight)',
+                'spec.facts["sure_count"]',
+            ),
+        ),
+    ),
 )

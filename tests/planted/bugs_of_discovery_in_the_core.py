@@ -150,4 +150,22 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
             "test_without_a_declaration_weights_change_no_name[True]"
         ),
     ),
+    PlantedBug(
+        name="a-weight-is-a-unit",
+        subject="discovery",
+        claim="The law of exact counts takes each weight of 1 for an event.",
+        caught_by="discovery names_equal_the_definition",
+    ),
+    PlantedBug(
+        name="weights-of-names-are-not-cut",
+        subject="discovery",
+        claim="The whole weight of an event counts for its name, where less is protected.",
+        caught_by="discovery names_equal_the_definition",
+    ),
+    PlantedBug(
+        name="a-weighted-event-is-one-unit-of-misra-gries",
+        subject="discovery",
+        claim="The noise of Misra-Gries hides a weight of 1, and an event counts for more.",
+        caught_by="lib discovery::spec::tests::units_follow_from_the_relation_and_the_user",
+    ),
 )

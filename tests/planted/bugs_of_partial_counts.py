@@ -96,6 +96,12 @@ BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
         caught_by=f"{_CORE}::steps_of_names::workers_end_in_the_state_of_one_order",
     ),
     PlantedBug(
+        name="weights-of-workers-are-not-cut",
+        subject="discovery",
+        claim="A worker counts the whole weight of an event for its name, where less is protected.",
+        caught_by=f"{_CORE}::steps_of_names::workers_end_in_the_state_of_one_order",
+    ),
+    PlantedBug(
         name="names-of-workers-in-the-order-of-arrival",
         subject="discovery",
         claim="The state of discovery depends on how a step was split over workers.",

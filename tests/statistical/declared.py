@@ -41,7 +41,7 @@ RATES = {
     "discovery noise": Rate("tests/statistical/test_discovery_noise.py", 3e-8, 30),
     "hierarchies": Rate("tests/statistical/test_hierarchies.py", 8e-6, 4),
     "keys": Rate("tests/statistical/test_keys.py", 1e-8, 4),
-    "recall": Rate("tests/statistical/test_recall_of_discovery.py", 1.2e-6, 12),
+    "recall": Rate("tests/statistical/test_recall_of_discovery.py", 1.6e-6, 16),
     "changes": Rate("tests/statistical/test_changes_of_windows.py", 1e-5, 5),
     "sliding windows": Rate("tests/statistical/test_sliding_windows.py", 1.9e-6, 19),
     "hygiene": Rate("tests/properties/test_draw_hygiene.py", 1e-5, 1000),

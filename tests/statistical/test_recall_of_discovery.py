@@ -28,6 +28,8 @@ SETTINGS: dict[str, dict[str, object]] = {
     "three events of a person": {"max_events_per_user": 3},
     "epsilon 0.5": {"epsilon": 0.5},
     "epoch given": {"discovery_epoch": 7_777},
+    "weights": {"max_weight": 30, "discovery_weight": 10},
+    "weights, Misra-Gries": {"max_weight": 30, "discovery_weight": 10, "memory": 1 << 17},
 }
 
 
@@ -45,7 +47,8 @@ def misses(name: str, *, part: float) -> int:
         with ls.HeavyHitters.from_spec(spec_of(name)) as heavy:
             events = np.arange(1, (heavy.discovery_epoch or 0) + 1)
             events[rng.random(len(events)) < part * heavy.smallest_share] = 0
-            heavy.update_many(events)
+            weights = 10 + events % 21  # all of them count as 10, where weights count
+            heavy.update_many(events, weights if heavy.privacy.max_weight > 1 else None)
             missed += 0 not in heavy.candidates
     return missed
 

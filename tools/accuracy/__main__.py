@@ -13,6 +13,7 @@ from tools.accuracy import (
     planner,
     schedules,
     simultaneous,
+    weighted_names,
 )
 
 __all__: list[str] = []
@@ -70,6 +71,14 @@ def _simultaneous(data: Path, seeds: int) -> str:
     return simultaneous.table(cells)
 
 
+def _weighted_names(data: Path, seeds: int) -> str:
+    names = weighted_names.STREAMS
+    cells = [
+        cell for name in names for cell in weighted_names.measure(name, data=data, seeds=seeds)
+    ]
+    return weighted_names.table(cells)
+
+
 _TABLES = {
     "coverage": _coverage,
     "estimators": _estimators,
@@ -78,6 +87,7 @@ _TABLES = {
     "planner": _planner,
     "schedules": _schedules,
     "simultaneous": _simultaneous,
+    "weighted-names": _weighted_names,
 }
 
 

@@ -51,7 +51,7 @@ fn with_discovery(steps_per_epoch: u64, capacity: u32) -> HeavySketch {
         relation: Relation::Substitution,
         max_events_per_user: 1,
         max_weight: 1,
-        weighted: false,
+        counted_weight: 1,
         steps_per_epoch,
         events_per_step: 1,
         capacity,

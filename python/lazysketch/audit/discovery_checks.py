@@ -5,8 +5,9 @@ through the threshold, with exact probabilities, for items whose counts are know
 published names with those of the model, bit for bit. Two-sided: too much noise raises an alarm too.
 
 Detects: a threshold too low or too high; noise that is wrong by 10 %, missing, shared or repeated;
-names of strangers; identity by the public fingerprint. Cannot detect: a wrong probability of less
-than about 1e-3, so also not a delta of 1e-8 that is exceeded by another reason than these.
+names of strangers, whatever their weights; identity by the public fingerprint. Cannot detect: a
+wrong probability of less than about 1e-3, so also not a delta of 1e-8 that is exceeded by another
+reason than these.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def described_items(
     delta: float,
     relation: Relation = "zero-out",
     group: int = 1,
+    counted: int = 1,
 ) -> DiscoverySpec:
     """Return the description of discovery of single events.
 
@@ -66,6 +68,7 @@ def described_items(
         delta: privacy parameter of discovery.
         relation: the neighbouring relation.
         group: events of a person.
+        counted: largest weight that counts; with 1 events have no weights, else up to twice it.
 
     Returns:
         The description.
@@ -78,6 +81,8 @@ def described_items(
         epoch=epoch,
         capacity=capacity,
         max_item_bytes=64,
+        max_weight=1 if counted == 1 else 2 * counted,
+        counted_weight=counted,
     )
 
 
@@ -93,11 +98,13 @@ def thresholds_as_defined(system: DiscoverySystem) -> Outcome:
     """
     relations: tuple[Relation, ...] = ("substitution", "zero-out")
     asked = list(
-        itertools.product(((1.0, 1e-6), (4.0, 1e-3), (0.5, 0.05)), relations, (1, 2), (True, False))
+        itertools.product(
+            ((1.0, 1e-6), (4.0, 1e-3), (0.5, 0.05)), relations, (1, 2), (True, False), (1, 2)
+        )
     )
 
     def failures() -> Iterator[str]:
-        for (epsilon, delta), relation, group, exact in asked:
+        for (epsilon, delta), relation, group, exact, counted in asked:
             spec = described_items(
                 epoch=50,
                 capacity=50 if exact else 8,
@@ -105,11 +112,14 @@ def thresholds_as_defined(system: DiscoverySystem) -> Outcome:
                 delta=delta,
                 relation=relation,
                 group=group,
+                counted=counted,
             )
             live = system.open(spec)
-            unit = unit_of(epsilon, delta, relation=relation, exact=exact, group=group)
+            units = group if exact else group * counted
+            unit = unit_of(epsilon, delta, relation=relation, exact=exact, group=units)
             method = "exact counting" if exact else "Misra-Gries"
             named = f"({epsilon:g}, {delta:g}), {relation}, {group} events, {method}"
+            named += f", weights up to {counted}"
             if exact != live.exact:
                 yield f"another counting method for {named}"
             expected = (unit.rising, unit.falling)
@@ -117,6 +127,8 @@ def thresholds_as_defined(system: DiscoverySystem) -> Outcome:
                 yield f"noise at {live.rates}, expected {expected} for {named}"
             most = law_of(replace(unit, delta=unit.delta * 0.99), exact=exact).threshold
             least = law_of(replace(unit, delta=unit.delta * (1 + 1e-9)), exact=exact).threshold
+            if exact:  # a sum of weights that is more than that of one unit less
+                least, most = (counted * (units - 1) + 1 for units in (least, most))
             if not least <= live.threshold <= most:
                 yield f"threshold {live.threshold}, expected {least} for {named}"
 
@@ -166,7 +178,13 @@ def rates_of_publication(system: DiscoverySystem, *, exact: bool, epochs: int) -
 
 
 def _published(
-    system: DiscoverySystem, spec: DiscoverySpec, pattern: np.ndarray, *, items: int, epochs: int
+    system: DiscoverySystem,
+    spec: DiscoverySpec,
+    pattern: np.ndarray,
+    *,
+    items: int,
+    epochs: int,
+    weights: np.ndarray | None = None,
 ) -> tuple[Matrix, int]:
     """Return which items of which epoch were published, and the number of other names.
 
@@ -178,7 +196,8 @@ def _published(
     for start in range(0, epochs, _AT_ONCE):
         length = min(_AT_ONCE, epochs - start)
         live = system.open(spec)
-        live.feed((np.arange(length)[:, None] * kinds + numbers).ravel())
+        fed = (np.arange(length)[:, None] * kinds + numbers).ravel()
+        live.feed(fed, None if weights is None else np.tile(weights, length))
         epoch, item = np.divmod(np.array(live.published(), dtype=np.int64), kinds)
         lost += int((item >= items).sum())
         found[start + epoch[item < items], item[item < items]] = True
@@ -212,15 +231,18 @@ def _of_coin(seen: Matrix, probability: float) -> float:
 
 
 def names_of_strangers(
-    system: DiscoverySystem, *, exact: bool, relation: Relation, epochs: int
+    system: DiscoverySystem, *, exact: bool, relation: Relation, epochs: int, counted: int = 1
 ) -> Outcome:
     """Test that items of one event are published with a probability of at most delta.
+
+    Their weights are 1 to twice what counts, unless events have none.
 
     Args:
         system: the system under test.
         exact: True for exact counting, False for Misra-Gries.
         relation: the neighbouring relation.
         epochs: independent repetitions of 32 different items, once each.
+        counted: largest weight that counts; 1 for events without weights.
 
     Returns:
         A test of every position of an item, one-sided; two-sided for exact counting, whose rate is
@@ -233,9 +255,13 @@ def names_of_strangers(
         epsilon=epsilon,
         delta=_DELTA,
         relation=relation,
+        counted=counted,
     )
     unit = unit_of(epsilon, _DELTA, relation=relation, exact=exact, group=1)
-    found, _ = _published(system, spec, np.arange(items), items=items, epochs=epochs)
+    weights = None if counted == 1 else 1 + np.arange(items) % spec.max_weight
+    found, _ = _published(
+        system, spec, np.arange(items), items=items, epochs=epochs, weights=weights
+    )
 
     def tested() -> Iterator[tuple[str, float]]:
         for position, seen in enumerate(found.T):
@@ -319,19 +345,23 @@ def discovery_equals_model(system: DiscoverySystem | None = None) -> Outcome:
     """
     model = DiscoveryModel() if system is None else system
     generator = np.random.default_rng(5)
-    cases = list(itertools.product((1, 3, 6, 40), range(8)))
+    cases = list(itertools.product((1, 3, 6, 40), range(8), (1, 3)))
 
     def failures() -> Iterator[str]:
-        for capacity, seed in cases:
+        for capacity, seed, counted in cases:
             # A large delta: keys at zero are published too.
-            spec = described_items(epoch=40, capacity=capacity, epsilon=1.0, delta=0.3)
+            spec = described_items(
+                epoch=40, capacity=capacity, epsilon=1.0, delta=0.3, counted=counted
+            )
             items = generator.zipf(1.6, 400) % 30
+            weights = generator.integers(spec.max_weight + 1, size=400)
             systems: tuple[DiscoverySystem, ...] = (DiscoveryLibrary(), model)
             one, other = (each.open(spec, seed=seed, sketch_id=bytes(16)) for each in systems)
-            for part in np.split(items, [7, 80, 333]):
-                one.feed(part)
-                other.feed(part)
+            cuts = [7, 80, 333]
+            for part in zip(np.split(items, cuts), np.split(weights, cuts), strict=True):
+                one.feed(*part)
+                other.feed(*part)
             if sorted(map(str, one.published())) != sorted(map(str, other.published())):
-                yield f"capacity {capacity}, seed {seed}"
+                yield f"capacity {capacity}, seed {seed}, weights up to {counted}"
 
     return exact_outcome("published names equal those of the model", failures(), cases=len(cases))

@@ -129,7 +129,7 @@ class _Changes(TypedDict, total=False):
     capacity: int
     max_item_bytes: int
     max_weight: int
-    weighted: bool
+    counted_weight: int
 
 
 _CHANGED: dict[str, _Changes] = {
@@ -141,7 +141,7 @@ _CHANGED: dict[str, _Changes] = {
     "max_weight": {"max_weight": 2},
     "exact counting": {"capacity": 2000},
     "max_events_per_user": {"max_events_per_user": 2},
-    "weights": {"weighted": True},
+    "weights": {"max_weight": 2, "counted_weight": 2},
     "relation": {"relation": "substitution"},
 }
 

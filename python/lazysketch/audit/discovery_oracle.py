@@ -68,7 +68,7 @@ def unit_of(epsilon: float, delta: float, *, relation: str, exact: bool, group: 
         delta: privacy parameter of discovery.
         relation: the neighbouring relation.
         exact: True for exact counting, False for Misra-Gries.
-        group: events of one person, times the largest weight if weights are counted.
+        group: events of one person; in Misra-Gries, times the largest weight that is counted.
 
     Returns:
         The unit, as the table in docs/guarantees.md.

@@ -54,7 +54,7 @@ class LiveDiscovery(Protocol):
     def exact(self) -> bool:
         """True for exact counting, False for Misra-Gries."""
 
-    def feed(self, items: Sequence[Item] | Integers) -> None:
+    def feed(self, items: Sequence[Item] | Integers, weights: Integers | None = None) -> None:
         """Count events, one step each; an epoch ends after its last step."""
 
     def published(self) -> list[Item]:
@@ -126,9 +126,9 @@ class LibraryDiscovery:
         """True for exact counting."""
         return self.spec.variant == "dictionary"
 
-    def feed(self, items: Sequence[Item] | Integers) -> None:
+    def feed(self, items: Sequence[Item] | Integers, weights: Integers | None = None) -> None:
         """Count events."""
-        self.heavy.update_many(items)
+        self.heavy.update_many(items, weights)
 
     def published(self) -> list[Item]:
         """Return all names published so far."""
@@ -174,6 +174,8 @@ class DiscoveryBug(Enum):
     ARRIVAL = "noise of names by the order of their first events"
     FINGERPRINT = "identity by the public fingerprint"
     ASKED_SKETCH = "names published if the sketch counts many"
+    WHOLE_WEIGHT = "weights of names counted whole, beyond the largest that may count"
+    WEIGHT_AS_EVENT = "each weight of 1 counted as an event of exact counts"
 
 
 class DiscoveryModel(ModelMaker[DiscoveryBug]):
@@ -202,7 +204,7 @@ class ModelDiscovery:
     sketch_id: bytes
     bug: DiscoveryBug | None
     epoch: int = 0
-    pending: list[Item] = field(default_factory=list)
+    pending: list[tuple[Item, int]] = field(default_factory=list)
     names: dict[Item, int] = field(default_factory=dict)  # name to first epoch
 
     def __post_init__(self) -> None:
@@ -219,18 +221,27 @@ class ModelDiscovery:
             key=seeded_key(self.seed, sketch_id=sketch_id),
         )
 
-    def feed(self, items: Sequence[Item] | Integers) -> None:
+    def feed(self, items: Sequence[Item] | Integers, weights: Integers | None = None) -> None:
         """Count events; every complete epoch is published."""
-        self.pending += items.tolist() if isinstance(items, np.ndarray) else items
+        plain = items.tolist() if isinstance(items, np.ndarray) else items
+        each = [1] * len(plain) if weights is None else weights.tolist()
+        self.pending += zip(plain, each, strict=True)
         length = self.spec.epoch
         for start in range(0, len(self.pending) - length + 1, length):
-            self._publish(self.pending[start : start + length])
+            self._publish(self._times(self.pending[start : start + length]))
             self.epoch += 1
         del self.pending[: len(self.pending) // length * length]
 
     def published(self) -> list[Item]:
         """Return all names published so far."""
         return list(self.names)
+
+    def _times(self, events: Sequence[tuple[Item, int]]) -> list[Item]:
+        """Return each item as often as the weight of its event counts."""
+        most = self.spec.counted_weight
+        if self.bug is DiscoveryBug.WHOLE_WEIGHT and most > 1:
+            most = self.spec.max_weight
+        return [item for item, weight in events for _ in range(min(weight, most))]
 
     def _publish(self, events: Sequence[Item]) -> None:
         shown: dict[Hashable, Item] = {}
@@ -242,6 +253,8 @@ class ModelDiscovery:
             shared = 0
         for (key, count), noise in zip(rows, own, strict=True):
             asked = len(events) if self.bug is DiscoveryBug.ASKED_SKETCH else count
+            if self.bug is DiscoveryBug.WEIGHT_AS_EVENT and self.exact:
+                asked *= self.spec.counted_weight
             if key in shown and asked + shared + noise >= self.threshold:
                 self.names.setdefault(shown[key], self.epoch)
 

@@ -58,6 +58,11 @@ def _of_discovery() -> Iterator[Control]:
             system, exact=False, relation="zero-out", epochs=1000
         )
 
+    def weighted_strangers(system: DiscoverySystem) -> Outcome:
+        return discovery_checks.names_of_strangers(
+            system, exact=True, relation="zero-out", epochs=1000, counted=5
+        )
+
     bugs = DiscoveryBug
     detected: tuple[tuple[DiscoveryBug, str, discovery_checks.Run], ...] = (
         (bugs.LOW_THRESHOLD, "thresholds", discovery_checks.thresholds_as_defined),
@@ -73,6 +78,10 @@ def _of_discovery() -> Iterator[Control]:
         (bugs.NO_ID, "keys of names", discovery_draws.parameters_change_names),
         (bugs.FINGERPRINT, "identity", discovery_checks.names_of_their_own),
         (bugs.ASKED_SKETCH, "strangers", strangers),
+        (bugs.WHOLE_WEIGHT, "strangers", weighted_strangers),
+        (bugs.WHOLE_WEIGHT, "names of the model", discovery_checks.discovery_equals_model),
+        (bugs.WEIGHT_AS_EVENT, "strangers", weighted_strangers),
+        (bugs.WEIGHT_AS_EVENT, "names of the model", discovery_checks.discovery_equals_model),
     )
     return controls_of_model(detected, DiscoveryModel)
 

@@ -6,6 +6,7 @@ Together they take about twenty seconds on one busy core; each has a false-alarm
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from functools import partial
 
@@ -58,9 +59,9 @@ def _of_discovery() -> Iterator[Check]:
         return Check(name, "discovery", case, of_library(lambda: run(library)))
 
     yield named(
-        "names of the model", "32 streams", lambda _: discovery_checks.discovery_equals_model()
+        "names of the model", "64 streams", lambda _: discovery_checks.discovery_equals_model()
     )
-    yield named("thresholds", "24 descriptions", discovery_checks.thresholds_as_defined)
+    yield named("thresholds", "48 descriptions", discovery_checks.thresholds_as_defined)
     yield named("identity", "16 items with two fingerprints", discovery_checks.names_of_their_own)
     yield named("draws of names", "14 epochs, 1101 slots", discovery_draws.draws_of_epochs)
     yield named("keys of names", "14 descriptions", discovery_draws.parameters_change_names)
@@ -70,15 +71,16 @@ def _of_discovery() -> Iterator[Check]:
             f"{method}, {_EPOCHS} epochs",
             partial(discovery_checks.rates_of_publication, exact=exact, epochs=_EPOCHS),
         )
-        for relation in _RELATIONS:
+        for relation, counted in itertools.product(_RELATIONS, (1, 5)):
             yield named(
                 "strangers",
-                f"{method}, {relation}",
+                f"{method}, {relation}" + (f", weights up to {counted}" if counted > 1 else ""),
                 partial(
                     discovery_checks.names_of_strangers,
                     exact=exact,
                     relation=relation,
                     epochs=10_000,
+                    counted=counted,
                 ),
             )
 

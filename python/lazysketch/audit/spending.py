@@ -121,7 +121,7 @@ def spent_on_names(spec: DiscoverySpec, *, lower: int = 0) -> Spent:
         (epsilon, delta) of all events of a person.
     """
     exact = spec.variant == "dictionary"
-    group = spec.max_events_per_user * (spec.max_weight if spec.weighted else 1)
+    group = spec.max_events_per_user * (1 if exact else spec.counted_weight)
     unit = unit_of(spec.epsilon, spec.delta, relation=spec.relation, exact=exact, group=group)
     rising, falling = spec.facts["rates"]
     single = (

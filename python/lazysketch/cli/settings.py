@@ -58,11 +58,13 @@ class DiscoverySettings:
         share: The smallest share of the stream at which an item shall be discovered.
         discovery_epoch: Steps of an epoch; None for the fewest that suffice for the share.
         memory: Upper bound on the bytes of sketch and discovery together.
+        discovery_weight: The largest weight of a row that counts for a name; None for 1.
     """
 
     share: float
     discovery_epoch: int | None
     memory: int
+    discovery_weight: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,7 @@ class SketchSettings(PrivacySettings):
             "share": discovery.share,
             "discovery_epsilon": None,
             "discovery_delta": None,
+            "discovery_weight": discovery.discovery_weight,
             "memory": discovery.memory,
             "depth": self.depth,
             "width": self.width,

@@ -44,7 +44,8 @@ class DiscoverySpec:
         capacity: items that the table holds.
         max_item_bytes: bytes kept of an item; longer items are published truncated.
         max_weight: largest weight of one event; must be that of the sketch.
-        weighted: True to count weights; False to count each event as 1.
+        counted_weight: largest weight that is counted of an event, from 1 to ``max_weight``; 1
+            counts each event as 1.
         batches: True if a step may hold many events.
 
     Raises:
@@ -61,7 +62,7 @@ class DiscoverySpec:
     capacity: int
     max_item_bytes: int
     max_weight: int = 1
-    weighted: bool = False
+    counted_weight: int = 1
     batches: bool = False
     facts: _native.DiscoveryFacts = field(init=False, repr=False, compare=False)
 
@@ -72,7 +73,9 @@ class DiscoverySpec:
         for name in ("max_events_per_user", "epoch", "capacity", "max_weight"):
             most = 2**32 - 1 if name == "capacity" else 2**63 - 1
             object.__setattr__(self, name, checked_integer(name, getattr(self, name), most=most))
-        check_bools(weighted=self.weighted, batches=self.batches)
+        counted = checked_integer("discovery_weight", self.counted_weight, most=self.max_weight)
+        object.__setattr__(self, "counted_weight", counted)
+        check_bools(batches=self.batches)
         for name in ("epsilon", "delta"):
             object.__setattr__(self, name, checked_real(name, getattr(self, name)))
         checked_relation(self.relation)
@@ -87,7 +90,8 @@ class DiscoverySpec:
     def threshold(self) -> int:
         """A name is published if its count in an epoch plus noise reaches this number.
 
-        With exact counts, the count that is published half of the time.
+        With exact counts, the count that is published half of the time. Counts are those of events,
+        or with ``counted_weight`` above 1 sums of their weights, each cut at ``counted_weight``.
         """
         return self.facts["threshold"]
 
@@ -99,6 +103,9 @@ class DiscoverySpec:
     @property
     def smallest_share(self) -> float:
         """Share of the stream that an item needs to be found in one epoch with 95 % probability.
+
+        With ``counted_weight`` above 1: the share of the steps, if each of them has at least that
+        weight.
 
         Returns:
             A share; above 1 if the epoch is too short for every item; NaN for batches, whose number
@@ -167,9 +174,10 @@ def _epoch(share: float, spec: DiscoverySpec, schedule: Schedule) -> int:
 def _events_needed(spec: DiscoverySpec) -> float:
     """Return the mean count of an item that is published with 95 % probability.
 
-    The core states the count for which that holds. Counts of events that arrive at random vary by
-    their square root.
+    The core states the count for which that holds, as a sum of weights; an event counts as
+    ``counted_weight`` of them at most. Counts of events that arrive at random vary by their square
+    root.
     """
-    least = spec.facts["sure_count"]
+    least = math.ceil(spec.facts["sure_count"] / spec.counted_weight)
     root = (_DEVIATIONS + math.sqrt(_DEVIATIONS**2 + 4.0 * least)) / 2.0
     return root * root

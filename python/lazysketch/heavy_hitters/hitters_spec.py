@@ -58,6 +58,8 @@ class ShareOptions(TypedDict, total=False):
         max_item_bytes: bytes kept of an item, 16 to 65536; longer items are published truncated.
         discovery_epsilon: part of ``epsilon`` for the names; a quarter when None.
         discovery_delta: part of ``delta`` for the names; half when None.
+        discovery_weight: largest weight of an event that counts for its name, 1 to ``max_weight``;
+            1 when None, and then a name is found by its number of events, whatever their weights.
         depth: rows of each sketch, 1 to 64.
         width: columns of each sketch, 1 to 2^24; chosen from the share, the memory and the
             schedule when None.
@@ -69,6 +71,7 @@ class ShareOptions(TypedDict, total=False):
     max_item_bytes: int
     discovery_epsilon: float | None
     discovery_delta: float | None
+    discovery_weight: int | None
     depth: int
     width: int | None
     hash_seed: int | None
@@ -113,6 +116,7 @@ class HeavyHittersSpec:
         max_item_bytes: int = ITEM_BYTES,
         discovery_epsilon: float | None = None,
         discovery_delta: float | None = None,
+        discovery_weight: int | None = None,
         depth: int = DEPTH,
         width: int | None = None,
         hash_seed: int | None = None,
@@ -131,10 +135,11 @@ class HeavyHittersSpec:
             wanted, schedule, kind=kind, memory=room // 2, depth=depth, width=width, seed=hash_seed
         )
         if domain is not None:
-            if (discovery_epoch, discovery_epsilon, discovery_delta) != (None, None, None):
+            of_names = (discovery_epoch, discovery_epsilon, discovery_delta, discovery_weight)
+            if any(option is not None for option in of_names):
                 raise ArgumentTypeError(
-                    "domain: expected no discovery_epoch, discovery_epsilon or discovery_delta "
-                    "together with it, since nothing is discovered"
+                    "domain: expected no discovery_epoch, discovery_epsilon, discovery_delta or "
+                    "discovery_weight together with it, since nothing is discovered"
                 )
             listed = tuple(checked_domain(domain))
             return cls(table=shape.described(**table), share=wanted, domain=listed)
@@ -156,6 +161,7 @@ class HeavyHittersSpec:
             memory=room,
             epoch=discovery_epoch,
             max_item_bytes=max_item_bytes,
+            counted_weight=discovery_weight,
         )
 
     @classmethod
@@ -168,6 +174,7 @@ class HeavyHittersSpec:
         memory: int,
         epoch: int | None,
         max_item_bytes: int,
+        counted_weight: int | None = None,
         events_per_person: int | None = None,
     ) -> HeavyHittersSpec:
         """Return the description of a sketch together with discovery.
@@ -179,6 +186,7 @@ class HeavyHittersSpec:
             memory: bytes for both tables together.
             epoch: steps after which names are published, or None to choose them.
             max_item_bytes: bytes kept of an item.
+            counted_weight: largest weight of an event that counts for its name; 1 when None.
             events_per_person: events of one person that are counted at most, where more than this
                 table bounds them; None if this table alone does.
 
@@ -204,6 +212,7 @@ class HeavyHittersSpec:
             capacity=1,
             max_item_bytes=max_item_bytes,
             max_weight=table.max_weight,
+            counted_weight=1 if counted_weight is None else counted_weight,
             batches=isinstance(table.schedule, Batch),
         )
         discovery = discovery_for(

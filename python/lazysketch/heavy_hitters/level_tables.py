@@ -50,6 +50,7 @@ def specs_of_levels(
     max_item_bytes: int = ITEM_BYTES,
     discovery_epsilon: float | None = None,
     discovery_delta: float | None = None,
+    discovery_weight: int | None = None,
     depth: int = DEPTH,
     width: int | None = None,
     hash_seed: int | None = None,
@@ -94,6 +95,7 @@ def specs_of_levels(
             memory=room,
             epoch=discovery_epoch,
             max_item_bytes=max_item_bytes,
+            counted_weight=discovery_weight,
             events_per_person=least,
         )
         for split, bound in zip(splits, bounds, strict=True)

@@ -153,7 +153,10 @@ class PublishedHitters(LiveState):
 
     @property
     def threshold(self) -> int | None:
-        """Count in an epoch that publishes a name, before noise; None for a public domain."""
+        """Count in an epoch that publishes a name, before noise; None for a public domain.
+
+        A number of events; with ``discovery_weight`` above 1 a sum of weights, each cut at it.
+        """
         return None if self._spec.discovery is None else self._spec.discovery.threshold
 
     @property

@@ -74,6 +74,7 @@ class StreamSettings:
         item: the field of the item in events that are objects or columns.
         weight: the field of the weight; None if each event weighs 1.
         max_weight: larger weights are clipped to this.
+        discovery_weight: largest weight of an event that counts for its name; 1 when None.
         user: the field of the person; None if single events are protected.
         cells: cells of a person in each row, with ``user``.
         per_cell: events of a person in each cell, with ``user``.
@@ -119,6 +120,7 @@ class StreamSettings:
     item: str = "item"
     weight: str | None = None
     max_weight: int = 1
+    discovery_weight: int | None = None
     user: str | None = None
     cells: int = 10
     per_cell: int = 1
@@ -310,6 +312,7 @@ class StreamSettings:
             "delta": self.delta,
             "relation": self.relation,
             "max_weight": self.max_weight,
+            "discovery_weight": self.discovery_weight,
             "width": self.width,
         }
         if self.depth is not None:

@@ -209,7 +209,7 @@ fn heavy(shape: Shape, noise: NoiseSpec, steps_per_epoch: u64, covered: u64) -> 
         relation: Relation::ZeroOut,
         max_events_per_user: covered,
         max_weight: noise.max_weight,
-        weighted: false,
+        counted_weight: 1,
         steps_per_epoch,
         events_per_step: noise.schedule.events_per_step(),
         capacity: 8,

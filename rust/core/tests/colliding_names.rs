@@ -102,7 +102,7 @@ fn sketch(capacity: u32) -> HeavySketch {
         relation: Relation::ZeroOut,
         max_events_per_user: 1,
         max_weight: MAX_WEIGHT,
-        weighted: false,
+        counted_weight: 1,
         steps_per_epoch: 1_000,
         events_per_step: 1,
         capacity,

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 const MAX_WEIGHT: u64 = 5;
 const EPOCH: u64 = 40;
 
-fn discovery(capacity: u32, weighted: bool, events_per_step: u64) -> DiscoverySpec {
+fn discovery(capacity: u32, counted_weight: u64, events_per_step: u64) -> DiscoverySpec {
     DiscoverySpec {
         // Little noise and a low threshold, so that many different sets of names occur.
         epsilon: 20.0,
@@ -26,7 +26,7 @@ fn discovery(capacity: u32, weighted: bool, events_per_step: u64) -> DiscoverySp
         relation: Relation::ZeroOut,
         max_events_per_user: 1,
         max_weight: MAX_WEIGHT,
-        weighted,
+        counted_weight,
         steps_per_epoch: EPOCH,
         events_per_step,
         capacity,
@@ -58,8 +58,8 @@ fn sketch(schedule: Schedule, spec: DiscoverySpec, key: &MasterKey) -> HeavySket
     HeavySketch::new(shape, noise, spec, key, identity).unwrap()
 }
 
-fn seeded(capacity: u32, weighted: bool, seed: u64) -> HeavySketch {
-    let spec = discovery(capacity, weighted, 1);
+fn seeded(capacity: u32, counted: u64, seed: u64) -> HeavySketch {
+    let spec = discovery(capacity, counted, 1);
     sketch(Schedule::geometric(), spec, &MasterKey::seeded(seed))
 }
 
@@ -80,7 +80,7 @@ fn text(number: u64) -> String {
 /// Lebeda and Tetek's Algorithm 1, and the exact dictionary.
 struct Oracle<'a> {
     sketch: &'a HeavySketch,
-    weighted: bool,
+    counted: u64,
     table: Vec<(u128, u64, Option<u64>)>,
     epoch: u64,
     taken: u64,
@@ -88,10 +88,10 @@ struct Oracle<'a> {
 }
 
 impl<'a> Oracle<'a> {
-    fn new(sketch: &'a HeavySketch, weighted: bool) -> Self {
+    fn new(sketch: &'a HeavySketch, counted: u64) -> Self {
         let mut oracle = Self {
             sketch,
-            weighted,
+            counted,
             table: Vec::new(),
             epoch: 0,
             taken: 0,
@@ -118,7 +118,7 @@ impl<'a> Oracle<'a> {
         let name = text(item);
         let identity = self.sketch.identities(Items::Mixed(&[Item::Text(&name)]));
         let identity = *identity.unwrap().last().unwrap();
-        for _ in 0..if self.weighted { weight } else { weight.min(1) } {
+        for _ in 0..weight.min(self.counted) {
             self.count(item, identity);
         }
         self.step();
@@ -152,11 +152,12 @@ impl<'a> Oracle<'a> {
             Variant::Dictionary => 0,
             Variant::MisraGries => noise[0],
         };
-        let threshold = self.sketch.discovery().design().threshold;
+        let (unit, threshold) = self.unit_and_threshold();
         // Noise belongs to ranks of identities.
         self.table.sort_unstable_by_key(|row| row.0);
         for ((_, count, item), own) in self.table.iter().zip(&noise[1..]) {
-            if *count as i64 + shared + own >= threshold
+            let units = (0..).find(|units| units * unit >= *count as i64).unwrap();
+            if units + shared + own / unit >= threshold
                 && let Some(item) = item
             {
                 self.published.entry(*item).or_insert(self.epoch);
@@ -165,6 +166,19 @@ impl<'a> Oracle<'a> {
         self.epoch += 1;
         self.taken = 0;
         self.start();
+    }
+
+    /// The weight that is one unit, and the least number of units that is published half of the time.
+    fn unit_and_threshold(&self) -> (i64, i64) {
+        let design = self.sketch.discovery().design();
+        match self.variant() {
+            Variant::MisraGries => (1, design.threshold),
+            Variant::Dictionary => {
+                let is_likely = |&p: &u128| p >= 1 << 127;
+                let least = design.probabilities().iter().position(is_likely);
+                (self.counted as i64, least.unwrap() as i64)
+            }
+        }
     }
 
     fn run(mut self, actions: &[Action]) -> BTreeMap<String, u64> {
@@ -233,13 +247,13 @@ proptest! {
     fn names_equal_the_definition(
         actions in actions(),
         capacity in prop_oneof![1_u32..13, Just(40)],
-        weighted: bool,
+        counted in 1..=MAX_WEIGHT,
         seed in 0_u64..1000,
     ) {
-        let mut sketch = seeded(capacity, weighted, seed);
+        let mut sketch = seeded(capacity, counted, seed);
         let variant = sketch.discovery().design().variant;
         prop_assert_eq!(variant == Variant::Dictionary, capacity == 40);
-        let expected = Oracle::new(&sketch, weighted).run(&actions);
+        let expected = Oracle::new(&sketch, counted).run(&actions);
         run(&mut sketch, &actions);
         prop_assert_eq!(published(&sketch), expected);
     }
@@ -250,15 +264,15 @@ proptest! {
         events in proptest::collection::vec(event(), 1..200),
         cuts in proptest::collection::vec(0_usize..200, 0..5),
         capacity in prop_oneof![1_u32..13, Just(40)],
-        weighted: bool,
+        counted in 1..=MAX_WEIGHT,
     ) {
-        let mut whole = seeded(capacity, weighted, 1);
+        let mut whole = seeded(capacity, counted, 1);
         run(&mut whole, &[Action::Batch(events.clone()), Action::EndEpoch]);
-        let mut single = seeded(capacity, weighted, 1);
+        let mut single = seeded(capacity, counted, 1);
         let one_by_one: Vec<Action> = events.iter().map(|&(i, w)| Action::Event(i, w)).collect();
         run(&mut single, &one_by_one);
         single.end_epoch().unwrap();
-        let mut split = seeded(capacity, weighted, 1);
+        let mut split = seeded(capacity, counted, 1);
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(events.len())).collect();
         cuts.extend([0, events.len()]);
         cuts.sort_unstable();
@@ -279,7 +293,7 @@ proptest! {
 #[test]
 fn names_that_are_cut_stay_two() {
     for capacity in [3, 40] {
-        let mut sketch = seeded(capacity, true, 5);
+        let mut sketch = seeded(capacity, MAX_WEIGHT, 5);
         let texts = ["a name of many bytes: one", "a name of many bytes: two"];
         for _ in 0..15 {
             for text in texts {
@@ -307,11 +321,11 @@ fn integers_are_one_item_in_every_form() {
         Items::Unsigned(&unsigned),
         Items::Mixed(&whole),
     ] {
-        let mut sketch = seeded(3, false, 5);
+        let mut sketch = seeded(3, 1, 5);
         sketch.update_many(items, None).unwrap();
         names.push(sketch.candidates().unwrap());
     }
-    let mut single = seeded(3, false, 5);
+    let mut single = seeded(3, 1, 5);
     for &item in &whole {
         single.update(item, 1).unwrap();
     }
@@ -328,7 +342,7 @@ fn integers_are_one_item_in_every_form() {
 #[test]
 fn batches_share_a_step_and_always_use_misra_gries() {
     let schedule = Schedule::Batch { horizon: 1000 };
-    let mut spec = discovery(1 << 16, false, schedule.events_per_step());
+    let mut spec = discovery(1 << 16, 1, schedule.events_per_step());
     spec.steps_per_epoch = 2;
     let mut sketch = sketch(schedule, spec, &MasterKey::seeded(1));
     assert_eq!(sketch.discovery().design().variant, Variant::MisraGries);
@@ -346,7 +360,7 @@ fn batches_share_a_step_and_always_use_misra_gries() {
 
 #[test]
 fn nothing_of_a_rejected_batch_is_counted_and_close_discards_the_epoch() {
-    let mut sketch = seeded(40, false, 1);
+    let mut sketch = seeded(40, 1, 1);
     let items = [Item::Unsigned(1); 30];
     let mut weights = [1; 30];
     weights[29] = MAX_WEIGHT + 1;
@@ -378,7 +392,7 @@ fn nothing_of_a_rejected_batch_is_counted_and_close_discards_the_epoch() {
 
 #[test]
 fn many_empty_steps_skip_epochs() {
-    let mut sketch = seeded(4, false, 1);
+    let mut sketch = seeded(4, 1, 1);
     sketch.tick(1 << 50).unwrap();
     assert_eq!(sketch.discovery().epoch(), (1 << 50) / EPOCH);
 }
@@ -386,32 +400,8 @@ fn many_empty_steps_skip_epochs() {
 #[test]
 fn a_secret_sketch_shows_neither_noise_nor_identities() {
     let key = MasterKey::from_bytes([1; 32]);
-    let sketch = sketch(Schedule::geometric(), discovery(4, false, 1), &key);
+    let sketch = sketch(Schedule::geometric(), discovery(4, 1, 1), &key);
     assert_eq!(sketch.discovery_draws(0, &[0]), Err(Error::PrivateDraws));
     let refused = sketch.identities(Items::Mixed(&[]));
     assert_eq!(refused, Err(Error::PrivateDraws));
-}
-
-/// Sketch and discovery must agree on relation, user and weight.
-#[test]
-fn disagreeing_specs_are_refused() {
-    let changes: [fn(&mut DiscoverySpec); 4] = [
-        |spec| spec.relation = Relation::Substitution,
-        |spec| spec.max_events_per_user = 2,
-        |spec| spec.max_weight = 1,
-        |spec| spec.events_per_step = 2,
-    ];
-    for change in changes {
-        let mut spec = discovery(4, false, 1);
-        change(&mut spec);
-        let shape = Shape {
-            kind: TableKind::CountMin,
-            depth: 2,
-            width: 8,
-            hash_seed: 11,
-        };
-        let noise = *seeded(4, false, 1).sketch().spec();
-        let identity = Identity::fresh().unwrap();
-        assert!(HeavySketch::new(shape, noise, spec, &MasterKey::seeded(1), identity).is_err());
-    }
 }

@@ -39,14 +39,14 @@ fn sketch(discovery: DiscoverySpec) -> HeavySketch {
 }
 
 /// A threshold of a few events, so that the noise decides about most names.
-fn discovery(weighted: bool, steps_per_epoch: u64) -> DiscoverySpec {
+fn discovery(counted_weight: u64, steps_per_epoch: u64) -> DiscoverySpec {
     DiscoverySpec {
         epsilon: 2.0,
         delta: 0.2,
         relation: Relation::ZeroOut,
         max_events_per_user: 1,
         max_weight: MAX_WEIGHT,
-        weighted,
+        counted_weight,
         steps_per_epoch,
         events_per_step: 1,
         capacity: 1_200,
@@ -161,20 +161,25 @@ fn assert_mixed(names: &BTreeMap<i64, u64>) {
 
 #[test]
 fn dictionary_names_follow_from_the_noise_of_each_slot() {
-    let spec = discovery(true, ITEMS);
+    let mut spec = discovery(3, 2 * ITEMS);
+    spec.capacity = 2 * ITEMS as u32;
     let mut sketch = sketch(spec);
     assert_eq!(sketch.discovery().design().variant, Variant::Dictionary);
-    let weight = |slot: u64| 1 + slot % MAX_WEIGHT;
+    let weight = |slot: u64, turn: u32| 1 + slot / MAX_WEIGHT.pow(turn) % MAX_WEIGHT;
     for epoch in 0..EPOCHS {
-        let items: Vec<i64> = (0..ITEMS).map(|slot| item(epoch, slot)).collect();
-        let weights: Vec<u64> = (0..ITEMS).map(weight).collect();
-        sketch
-            .update_many(Items::Signed(&items), Some(&weights))
-            .unwrap();
+        for turn in 0..2 {
+            let items: Vec<i64> = (0..ITEMS).map(|slot| item(epoch, slot)).collect();
+            let weights: Vec<u64> = (0..ITEMS).map(|slot| weight(slot, turn)).collect();
+            sketch
+                .update_many(Items::Signed(&items), Some(&weights))
+                .unwrap();
+        }
     }
-    // Epsilon 2 / 5 and delta 0.2 (e^(2/5) - 1) / (e^2 - 1) = 0.0154 per unit of weight: by
-    // p' = e^(2/5) p + 0.0154, p(6) = 0.3136 and p(7) = 0.4831; p(8) = 0.6535 by 1 - e^(-2/5) (1 - p).
-    let names = expected(&mut sketch, &spec, |slot| weight(slot) as i64, 8);
+    // A unit is a weight of 3: sums up to 3 are one unit, larger ones two. p(1) = 0.2, and
+    // p(2) = 1 - e^-2 (1 - p(1)) = 0.89.
+    let sum = |slot: u64| weight(slot, 0).min(3) + weight(slot, 1).min(3);
+    let units = |slot: u64| if sum(slot) <= 3 { 1 } else { 2 };
+    let names = expected(&mut sketch, &spec, units, 4);
     assert_mixed(&names);
     assert_eq!(published(&sketch), names);
 }
@@ -184,7 +189,7 @@ fn dictionary_names_follow_from_the_noise_of_each_slot() {
 fn misra_gries_names_follow_from_shared_and_own_noise() {
     let times = |slot: u64| 1 + slot % 4;
     let events: u64 = (0..ITEMS).map(times).sum();
-    let spec = discovery(false, events);
+    let spec = discovery(1, events);
     let mut sketch = sketch(spec);
     assert_eq!(sketch.discovery().design().variant, Variant::MisraGries);
     for epoch in 0..EPOCHS {
@@ -206,7 +211,7 @@ fn misra_gries_names_follow_from_shared_and_own_noise() {
 /// Without evictions of items both variants publish an item by its own noise, whatever its type.
 #[test]
 fn an_epoch_that_was_ended_early_never_repeats_its_noise() {
-    let spec = discovery(true, ITEMS);
+    let spec = discovery(1, ITEMS);
     let mut sketch = sketch(spec);
     let mut names = Vec::new();
     for epoch in 0..EPOCHS {

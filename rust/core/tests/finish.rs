@@ -344,7 +344,7 @@ fn discovering(epoch: u64, capacity: u32) -> HeavySketch {
         relation: Relation::Substitution,
         max_events_per_user: 1,
         max_weight: MAX_WEIGHT,
-        weighted: false,
+        counted_weight: 1,
         steps_per_epoch: epoch,
         events_per_step: 1,
         capacity,

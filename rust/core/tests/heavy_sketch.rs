@@ -5,7 +5,7 @@ use lazysketch_core::discovery::spec::DiscoverySpec;
 use lazysketch_core::item::Item;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{NoiseSpec, TableKind};
+use lazysketch_core::parameters::{NoiseSpec, Relation, TableKind};
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
@@ -25,7 +25,7 @@ fn both(schedule: Schedule) -> (HeavySketch, PrivateSketch) {
         relation: noise.relation,
         max_events_per_user: noise.max_events_per_user,
         max_weight: noise.max_weight,
-        weighted: false,
+        counted_weight: 1,
         steps_per_epoch: 40,
         events_per_step: schedule.events_per_step(),
         capacity: 8,
@@ -183,4 +183,37 @@ fn an_open_step_ends_with_its_step() {
     assert_eq!(alone.step(), 2);
     alone.close();
     assert!(alone.check_finish().is_err());
+}
+
+/// Sketch and discovery must agree on relation, user and weight.
+#[test]
+fn disagreeing_specs_are_refused() {
+    let (sound, _) = both(Schedule::geometric());
+    let (shape, noise) = (*sound.sketch().shape(), *sound.sketch().spec());
+    let other = match noise.relation {
+        Relation::ZeroOut => Relation::Substitution,
+        Relation::Substitution => Relation::ZeroOut,
+    };
+    let agreeing = *sound.discovery().spec();
+    for spec in [
+        DiscoverySpec {
+            relation: other,
+            ..agreeing
+        },
+        DiscoverySpec {
+            max_events_per_user: 2,
+            ..agreeing
+        },
+        DiscoverySpec {
+            max_weight: 1,
+            ..agreeing
+        },
+        DiscoverySpec {
+            events_per_step: 2,
+            ..agreeing
+        },
+    ] {
+        let identity = Identity::fresh().unwrap();
+        assert!(HeavySketch::new(shape, noise, spec, &MasterKey::seeded(1), identity).is_err());
+    }
 }

@@ -51,7 +51,7 @@ fn discovery(capacity: u32, noise: &NoiseSpec) -> DiscoverySpec {
         relation: Relation::ZeroOut,
         max_events_per_user: 1,
         max_weight: noise.max_weight,
-        weighted: true,
+        counted_weight: noise.max_weight.div_ceil(2),
         steps_per_epoch: 30,
         events_per_step: noise.schedule.events_per_step(),
         capacity,

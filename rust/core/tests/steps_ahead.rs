@@ -27,7 +27,7 @@ fn heavy(steps_per_epoch: u64) -> HeavySketch {
         relation: noise.relation,
         max_events_per_user: noise.max_events_per_user,
         max_weight: noise.max_weight,
-        weighted: false,
+        counted_weight: 1,
         steps_per_epoch,
         events_per_step: noise.schedule.events_per_step(),
         capacity: 8,

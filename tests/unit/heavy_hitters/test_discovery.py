@@ -50,7 +50,7 @@ DISCOVERY: dict[str, Any] = {
     "relation": "zero-out",
     "max_events_per_user": 1,
     "max_weight": 4,
-    "weighted": False,
+    "counted_weight": 1,
     "epoch": 50,
     "batches": False,
     "capacity": 6,
@@ -221,7 +221,7 @@ def test_windows_end_at_steps_and_never_twice() -> None:
 
 
 def test_weights_count_only_if_asked() -> None:
-    plain, weighted = make(capacity=50), make(capacity=50, weighted=True)
+    plain, weighted = make(capacity=50), make(capacity=50, counted_weight=4)
     assert weighted._discovery_facts["threshold"] > plain._discovery_facts["threshold"]
     for sketch in (plain, weighted):
         sketch.update_many([1] * 10 + list(range(2, 12)), [4] * 10 + [0] * 10)

@@ -70,6 +70,10 @@ def test_defaults_need_nothing() -> None:
         ({"streams": {"A b": {}}}, "streams.A b.name: expected 1 to 63"),
         ({"streams": {"a": 7}}, "a: expected a table"),
         ({"streams": {"a": {"title": 7}}}, "streams.a.title: expected a text"),
+        (
+            {"streams": {"a": {"kind": "distinct", "discovery_weight": 2}}},
+            "streams.a.discovery_weight: expected none for",
+        ),
         ({"streams": {"a": {"title": "x\ny"}}}, "streams.a.title: expected at most"),
         ({"streams": {"a": {"format": "lines"}}}, "streams.a.format: expected it with follow"),
         ({"streams": {"a": {"topics": ["t"]}}}, "streams.a.topics: expected it with kafka"),
@@ -149,4 +153,19 @@ def test_long_lists_stay_in_the_configuration(tmp_path: Path) -> None:
 def test_a_new_service_has_the_default_stream(tmp_path: Path) -> None:
     host = Service(tmp_path).host()
     assert streams_to_open(host.store, [], otherwise=DEFAULT_STREAM) == [DEFAULT_STREAM]
+    host.close()
+
+
+@pytest.mark.parametrize("levels", [None, "dns"])
+def test_names_by_weight_are_those_of_the_windows(levels: str | None, tmp_path: Path) -> None:
+    """The description of the windows has it, and a stream that began without goes on without."""
+    service = Service(tmp_path)
+    weighted = settings(weight="n", max_weight=9, discovery_weight=4, levels=levels)
+    assert weighted.privacy
+    service.host(settings(weight="n", max_weight=9, levels=levels)).close()
+    host = service.host()
+    with pytest.raises(ArgumentValueError, match=r"streams\.pages\.discovery_weight"):
+        streams_to_open(host.store, [weighted], otherwise=DEFAULT_STREAM)
+    with pytest.raises(ArgumentValueError, match=r"^discovery_weight: expected an integer .* to 9"):
+        assert settings(weight="n", max_weight=9, discovery_weight=10, levels=levels).privacy
     host.close()

@@ -21,11 +21,11 @@ def listed(store: Store) -> Any:
     return store.heavy_hitters("a", spec)
 
 
-def named(store: Store, capacity: int = 64, *, weighted: bool = False, max_weight: int = 1) -> Any:
+def named(store: Store, capacity: int = 64, *, counted: int = 1, max_weight: int = 1) -> Any:
     """Return heavy hitters whose names are published after every second batch."""
     spec = hitters(BATCHES, discovery_epoch=2, max_weight=max_weight)
     assert spec.discovery is not None
-    discovery = replace(spec.discovery, capacity=capacity, weighted=weighted)
+    discovery = replace(spec.discovery, capacity=capacity, counted_weight=counted)
     return store.heavy_hitters("a", replace(spec, discovery=discovery))
 
 
@@ -55,7 +55,8 @@ OPENED: dict[str, Callable[[Store], Any]] = {
     "sums of integers": lambda store: store.sums("a", sums(BATCHES, step=2.0)),
     "listed": listed,
     "names": named,
-    "names of weights": partial(named, max_weight=5, weighted=True),
+    "names of weights": partial(named, max_weight=5, counted=5),
+    "names of cut weights": partial(named, max_weight=5, counted=2),
     "names of weighted events": partial(named, max_weight=5),
 }
 

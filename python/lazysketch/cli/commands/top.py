@@ -46,6 +46,7 @@ _FOR_DISCOVERY: Final = {
     "share": "--share",
     "discovery_epoch": "--names-every",
     "memory": "--memory",
+    "discovery_weight": "--names-weight",
     "save_names": "--save-names",
 }
 _NOT_WINDOWED: Final = {
@@ -76,6 +77,15 @@ _DISCOVERY: Final = (
         default="64MB",
         metavar="BYTES",
         help="Without --domain: upper bound on the memory of sketch and discovery.",
+    ),
+    click.option(
+        "--names-weight",
+        "discovery_weight",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="With --weight, without --domain: a row counts for the name of its item by its "
+        "weight, N at most; finds items that are heavy in few of many rows.  "
+        "[default: 1, the rows are counted]",
     ),
 )
 _WINDOWS: Final = (

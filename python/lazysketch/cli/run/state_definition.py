@@ -60,6 +60,8 @@ _OF_PEOPLE_ANYWHERE: Final = {
 }
 # How rows are read, by parameter; states of earlier versions know none of them.
 _OF_ROWS: Final = {"regex": "--regex", "trusted_hops": "--trusted-hops", "value": "--value"}
+# How names are found, by parameter; states of earlier versions know none of them.
+_OF_NAMES: Final = {"discovery_weight": "--names-weight"}
 # How the stream is cut, by parameter; states of earlier versions have no windows.
 OF_WINDOWS: Final = {
     "length": "--window",
@@ -87,6 +89,7 @@ OF_DISCOVERY: Final = {
     "share": "--share",
     "discovery_epoch": "--names-every",
     "memory": "--memory",
+    **_OF_NAMES,
 }
 _OF_STATISTIC: Final = {
     "epsilon": "--epsilon",
@@ -163,6 +166,8 @@ OF_INPUT: Final = {
 }
 # Options that mean nothing without windows.
 ONLY_WITH_WINDOWS: Final = frozenset({"keep", "time", "time_unit"})
+# What states of earlier versions do not have: each option was not given.
+_ADDED: Final = _OF_PEOPLE | _OF_PEOPLE_ANYWHERE | _OF_ROWS | _OF_NAMES | OF_WINDOWS
 # Values with which the first run left a choice to each file, so that a later run may name it.
 OPEN: Final[Mapping[str, object]] = {"format": "auto", "delimiter": None}
 
@@ -205,7 +210,7 @@ class Definition:
                 fields["counted"] = LISTED if fields.pop("listed") else DISCOVERED
             fields["schedule"] = tuple(fields["schedule"])
             fields["options"] = {
-                **dict.fromkeys(_OF_PEOPLE | _OF_PEOPLE_ANYWHERE | _OF_ROWS | OF_WINDOWS),
+                **dict.fromkeys(_ADDED),
                 **fields["options"],
             }
             if fields["counted"] not in OPTIONS_OF:

@@ -31,7 +31,7 @@ def outlook(heavy: HeavyHitters) -> str:
     if not number:
         return (
             f"discovered items are published every {steps_of(epoch)}, next in {ahead:,}; "
-            f"{threshold(heavy.smallest_share)}"
+            f"{threshold(heavy.smallest_share)}{_of_rows(heavy)}"
         )
     return f"{items_of(number)} discovered, next in {steps_of(ahead)} (every {epoch:,})"
 
@@ -47,7 +47,8 @@ def final_outcome(heavy: HeavyHitters, *, most: int, advises: bool = True) -> st
         advises: Whether options can be chosen for the next period.
     """
     number, share = len(heavy.candidates), reach(heavy)
-    limit = "the stream is too short for any" if share > 1.0 else threshold(share)
+    limit = threshold(share) + _of_rows(heavy)
+    limit = "the stream is too short for any" if share > 1.0 else limit
     line = f"{discovered(number, most=most)}; {limit}"
     if number >= most or not advises:
         return line
@@ -92,6 +93,14 @@ def threshold(share: float) -> str:
         ('detection threshold about 0.95 %', 'detection threshold about 12 %')
     """
     return f"detection threshold about {share * 100:.2g} %"
+
+
+def _of_rows(heavy: HeavyHitters) -> str:
+    """Return what the detection threshold is a share of, where weights count."""
+    discovery = heavy.spec.discovery
+    if discovery is None or discovery.counted_weight == 1:
+        return ""
+    return f" of the rows, if each weighs {discovery.counted_weight:,}"
 
 
 def items_of(number: int) -> str:

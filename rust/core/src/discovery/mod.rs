@@ -10,7 +10,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`spec`] | guarantee, variant, noise and threshold |
-//! | `selection`, `threshold`, `laplace` | which names are published: by exact counts; by noisy ones |
+//! | `decision`, `selection`, `threshold`, `laplace` | which names are published: by exact counts; by noisy ones |
 //! | `epoch_counts`, `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
 //! | `epochs_ahead` | epochs whose events come before those of earlier ones |
 //! | `counted_names`, `long_items` | names with their counts; what saves hashing of repeated items |
@@ -27,6 +27,7 @@
 //! "Releasing Search Queries and Clicks Privately", WWW 2009 (thresholds of exact counts).
 
 pub(crate) mod counted_names;
+mod decision;
 mod dictionary;
 mod epoch_counts;
 mod epochs_ahead;
@@ -53,9 +54,6 @@ use name::{CHUNK, Identities, Kept};
 use selection::Selection;
 use spec::{Design, DiscoverySpec, Law};
 use std::collections::BTreeMap;
-
-/// Where the noise that all counts of an epoch share is drawn; the key of rank i draws at i + 1.
-const SHARED: u64 = 0;
 
 /// Discovery of names, epoch by epoch.
 pub struct Discovery {
@@ -235,7 +233,8 @@ impl Discovery {
             Law::Selection(selection) => {
                 let mut block = [0];
                 Selection::blocks(&prf, slot, &mut block);
-                selection.noise(block[0])
+                let unit = self.design.weight_of_unit as i64;
+                selection.noise(block[0]).saturating_mul(unit)
             }
         };
         memory::collected(slots.iter().map(draw))
@@ -343,51 +342,6 @@ impl State {
                 let slot = slots.sorted(start + at);
                 if let Some(name) = slots.name(slot, &self.fingerprinter) {
                     with(name, slots.identity(slot));
-                }
-            }
-        }
-    }
-}
-
-impl Design {
-    /// The noise that all counts of an epoch share; a dictionary has none.
-    fn shared_noise(&self, prf: &NoiseFunction) -> i64 {
-        match &self.law {
-            Law::Selection(_) => 0,
-            Law::Laplace(laplace) => {
-                let shared = laplace.draw(prf, SHARED);
-                planted!("misra-gries-without-shared-noise", 0, shared)
-            }
-        }
-    }
-
-    /// Decides which of the keys from a rank on are published, by their counts.
-    fn decide(
-        &self,
-        prf: &NoiseFunction,
-        shared: i64,
-        first: u64,
-        count: impl Fn(usize) -> i64,
-        published: &mut [bool],
-    ) {
-        match &self.law {
-            Law::Selection(selection) => {
-                let mut blocks = [0; CHUNK];
-                let blocks = &mut blocks[..published.len()];
-                Selection::blocks(prf, first, blocks);
-                for (at, (published, &block)) in published.iter_mut().zip(&*blocks).enumerate() {
-                    let block = planted!("discovery-without-noise", 1 << 127, block);
-                    *published = selection.publishes(count(at), block);
-                }
-            }
-            Law::Laplace(laplace) => {
-                let mut noises = [0; CHUNK];
-                let noises = &mut noises[..published.len()];
-                laplace.draws(prf, first, noises);
-                for (at, (published, &noise)) in published.iter_mut().zip(&*noises).enumerate() {
-                    let noise = shared + noise;
-                    let noise = planted!("discovery-without-noise", 0, noise);
-                    *published = count(at) + noise >= self.threshold;
                 }
             }
         }

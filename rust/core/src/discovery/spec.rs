@@ -4,6 +4,10 @@
 //! threshold, so no spec can understate them. The chain (docs/theory.md, "Discovery"): a user
 //! changes r units (an event counted or not; twice as many for a substitution under Misra-Gries),
 //! and r units at (e, d) give (r e, d (e^(r e) - 1) / (e^e - 1)).
+//!
+//! Where weights are counted, up to `counted_weight` of each event, that much weight is one unit of a
+//! dictionary, whose law takes the sum of an item in such units, rounded up. Misra-Gries takes off
+//! single weights, so there each is a unit. Thresholds are always sums of weights.
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +32,8 @@ const LARGEST_MEMORY: u64 = 1 << 34;
 /// Version of the algorithm; part of the derivation of its noise key, so that no state goes on with
 /// another assignment of noise.
 const DISCOVERY_VERSION: u16 = 3;
+/// The same where weights are counted: version 3 would have taken each weight for an event.
+const WEIGHTED_VERSION: u16 = 4;
 /// What `rising` takes of the epsilon of a substitution, in halves of it; `falling` takes the rest. From
 /// 1.2 to 1.35 the count that is found with 95 % differs by less than 2 %, for epsilon from 0.01 to 3
 /// and delta from 1e-4 to 1e-12.
@@ -46,10 +52,10 @@ pub struct DiscoverySpec {
     pub relation: Relation,
     /// Events of one user that the guarantee covers together.
     pub max_events_per_user: u64,
-    /// Largest weight of one event; used if `weighted`.
+    /// Largest weight of one event.
     pub max_weight: u64,
-    /// Count weights instead of events.
-    pub weighted: bool,
+    /// Largest weight of one event that is counted; 1 counts events, whatever their weights.
+    pub counted_weight: u64,
     /// Length of an epoch in steps.
     pub steps_per_epoch: u64,
     /// Most events in one step.
@@ -87,10 +93,12 @@ pub struct Design {
     /// Slots of the table.
     pub slots: u32,
     /// A name is published if its count plus noise reaches this: with a dictionary, the smallest
-    /// count that is published at least half of the time.
+    /// count that is published at least half of the time. Counts are sums of counted weights.
     pub threshold: i64,
     /// The smallest count that is published with a probability of 95 %.
     pub sure_count: i64,
+    /// The weight that the law counts as one: in a dictionary, all that is counted of an event.
+    pub weight_of_unit: u64,
     /// How fast the probability of publication may change with the count. In Misra-Gries both are
     /// the epsilon of the discrete Laplace noise.
     pub rates: Rates,
@@ -120,7 +128,7 @@ impl Design {
         }
     }
 
-    /// The probabilities that a name with 0, 1, ... events is published, times 2^128; none in
+    /// The probabilities that a name with 0, 1, ... units is published, times 2^128; none in
     /// Misra-Gries.
     pub fn probabilities(&self) -> &[u128] {
         match &self.law {
@@ -150,6 +158,10 @@ impl DiscoverySpec {
         };
         let slots = events.min(self.capacity.into()) as u32;
         let unit = self.unit(variant)?;
+        let weight_of_unit = match variant {
+            Variant::Dictionary => self.counted_weight,
+            Variant::MisraGries => 1,
+        };
         let laplace = (variant == Variant::MisraGries).then(|| DiscreteLaplace::new(unit.epsilon));
         let numeric = numeric_delta(laplace.as_ref(), unit.epsilon, slots, events);
         if numeric > 0.01 * unit.delta {
@@ -166,7 +178,9 @@ impl DiscoverySpec {
             }
             None => {
                 let selection = Selection::new(unit.rates, threshold_delta);
-                let (threshold, sure) = (selection.threshold(), selection.count_at(RECALL));
+                let least = |units| least_weight(units, weight_of_unit);
+                let threshold = least(selection.threshold());
+                let sure = least(selection.count_at(RECALL));
                 (threshold, sure, Law::Selection(selection))
             }
         };
@@ -175,6 +189,7 @@ impl DiscoverySpec {
             slots,
             threshold,
             sure_count,
+            weight_of_unit,
             rates: unit.rates,
             threshold_delta,
             bytes: self.bytes(variant, slots)?,
@@ -193,6 +208,7 @@ impl DiscoverySpec {
         }
         check_integer("max_events_per_user", self.max_events_per_user, 1 << 32)?;
         check_integer("max_weight", self.max_weight, LARGEST_WEIGHT)?;
+        check_integer("discovery_weight", self.counted_weight, self.max_weight)?;
         check_integer("discovery_epoch", self.steps_per_epoch, LARGEST_COUNT)?;
         check_integer("capacity", self.capacity.into(), LARGEST_CAPACITY.into())?;
         if (SMALLEST_ITEM_BYTES..=LARGEST_ITEM_BYTES).contains(&self.max_item_bytes) {
@@ -208,14 +224,28 @@ impl DiscoverySpec {
 
     /// How often one event counts at most. One of weight 0 counts nowhere: it is an empty step.
     pub(super) fn largest_count(&self) -> u64 {
-        let is_weighted = self.weighted || planted!("weights-counted-where-not-declared");
-        if is_weighted { u64::MAX } else { 1 }
+        if planted!("weights-counted-where-not-declared") && self.counted_weight == 1
+            || planted!("weights-of-names-are-not-cut") && self.counted_weight > 1
+        {
+            return u64::MAX;
+        }
+        self.counted_weight
     }
 
     /// The guarantee per unit with which r units together have the requested guarantee. Rounding
     /// errors favour privacy.
     fn unit(&self, variant: Variant) -> Result<Unit> {
-        let weight = if self.weighted { self.max_weight } else { 1 };
+        // One event is one unit of a dictionary, and as many of Misra-Gries as weights are counted.
+        let weight = match variant {
+            Variant::Dictionary => 1,
+            Variant::MisraGries => {
+                planted!(
+                    "a-weighted-event-is-one-unit-of-misra-gries",
+                    1,
+                    self.counted_weight
+                )
+            }
+        };
         let group = self.max_events_per_user as f64 * weight as f64;
         let substitution = self.relation == Relation::Substitution;
         // In the dictionary a substitution is one unit, whose epsilon is that of a count that falls
@@ -230,7 +260,12 @@ impl DiscoverySpec {
             .min(LARGEST_EPSILON);
         if epsilon < SMALLEST_EPSILON {
             let least = SMALLEST_EPSILON * steps * halves;
-            let expected = format!("at least {least} for this many events of a person");
+            let expected = match weight {
+                1 => format!("at least {least} for this many events of a person"),
+                _ => format!(
+                    "at least {least} for this discovery_weight where events are not counted exactly"
+                ),
+            };
             return Err(Error::parameter("epsilon", expected, self.epsilon));
         }
         let rising_part = planted!("both-rates-are-those-of-one-event", 2.0, RISING);
@@ -275,14 +310,20 @@ impl DiscoverySpec {
 
     /// Encodes the spec; injective, because every field has a fixed width.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = DISCOVERY_VERSION.to_le_bytes().to_vec();
+        let is_weighted = self.counted_weight > 1;
+        // The largest weight of an event is among the parameters of the sketch.
+        let (version, weight) = match is_weighted {
+            false => (DISCOVERY_VERSION, self.max_weight),
+            true => (WEIGHTED_VERSION, self.counted_weight),
+        };
+        let mut out = version.to_le_bytes().to_vec();
         out.extend(self.epsilon.to_le_bytes());
         out.extend(self.delta.to_le_bytes());
         out.push(u8::from(self.relation == Relation::Substitution));
-        out.push(u8::from(self.weighted));
+        out.push(u8::from(is_weighted));
         for field in [
             self.max_events_per_user,
-            self.max_weight,
+            weight,
             self.steps_per_epoch,
             self.events_per_step,
             self.capacity.into(),
@@ -291,6 +332,14 @@ impl DiscoverySpec {
             out.extend(field.to_le_bytes());
         }
         out
+    }
+}
+
+/// The least sum of weights that is this many units, rounded up; 0 for none.
+fn least_weight(units: i64, weight_of_unit: u64) -> i64 {
+    match units {
+        ..=0 => 0,
+        _ => (units - 1) * weight_of_unit as i64 + 1,
     }
 }
 

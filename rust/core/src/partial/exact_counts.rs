@@ -32,7 +32,7 @@ impl Counts {
     pub(super) fn new(spec: &PartialSpec) -> Result<Self> {
         let shape = &spec.shape;
         if spec.named.is_some() {
-            return NameCounts::new(spec.has_events_of_names()).map(Self::Names);
+            return NameCounts::new(spec.weight_counted_apart()).map(Self::Names);
         }
         if let Some(summed) = &spec.summed {
             return SumCounts::new(spec, summed).map(Self::Sums);
@@ -217,13 +217,15 @@ fn sums_of_depths(table: &Table, shape: &Shape) -> Result<Vec<CellSum>> {
 
 /// Checks what all names of some events satisfy.
 fn check_names(names: &NameCounts, most_events: u64, most_weight: u128) -> Result<()> {
-    let (mut events, mut weight) = (0, 0);
+    let (mut units, mut weight) = (0, 0);
     for name in (0..names.len()).map(|at| names.name(at)) {
-        events += u128::from(name.events);
+        units += u128::from(name.units);
         weight += u128::from(name.weight);
     }
-    let is_possible =
-        weight <= most_weight && (!names.has_events() || events <= most_events.into());
+    let most_units = (names.counted_apart()).map_or(most_weight, |counted| {
+        u128::from(most_events) * u128::from(counted)
+    });
+    let is_possible = weight <= most_weight && units <= most_units;
     match is_possible {
         true => Ok(()),
         false => refused("counts that the events allow", "larger ones"),

@@ -41,7 +41,7 @@ impl PartialCounts {
         let mut found = Vec::with_capacity(levels);
         for _ in 0..levels {
             found.push(StepNames {
-                names: NameCounts::new(finest.has_events())?,
+                names: NameCounts::new(finest.counted_apart())?,
                 events,
                 spec,
                 order: None,
@@ -70,7 +70,7 @@ impl PartialCounts {
                     kind: NameKind::Text,
                     content,
                     weight,
-                    events: name.events.min(weight),
+                    units: name.units.min(weight),
                 };
                 if result.is_ok()
                     && let Some(level) = found.get_mut(level)

@@ -19,8 +19,8 @@ pub const MOST_LEVELS: usize = 64;
 pub struct Named {
     /// Most distinct names of one partial.
     pub most_names: u64,
-    /// True if weights decide which names are heavy, and not the number of events.
-    pub weighted: bool,
+    /// The largest weight of one event that decides which names are heavy; 1 for their number.
+    pub counted_weight: u64,
     /// How items become names, if they have one per level of a hierarchy.
     pub levels: Option<Levels>,
 }
@@ -73,8 +73,9 @@ impl Levels {
 
 impl Named {
     /// Checks every field.
-    pub(super) fn validate(&self) -> Result<()> {
-        check_integer("most_names", self.most_names, MOST_NAMES)
+    pub(super) fn validate(&self, max_weight: u64) -> Result<()> {
+        check_integer("most_names", self.most_names, MOST_NAMES)?;
+        check_integer("discovery_weight", self.counted_weight, max_weight)
     }
 
     /// The limits of one partial.
@@ -87,13 +88,18 @@ impl Named {
 
     /// Bytes of [`Self::write`].
     pub(super) fn bytes(&self) -> usize {
-        8 + 1 + 1 + 1 + self.levels.map_or(0, |levels| levels.numbers().len())
+        let weight = if self.counted_weight > 1 { 8 } else { 0 };
+        8 + 1 + weight + 1 + 1 + self.levels.map_or(0, |levels| levels.numbers().len())
     }
 
     /// Appends the fields; the length of the numbers is before them.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.most_names.to_le_bytes());
-        out.push(u8::from(self.weighted));
+        let is_weighted = self.counted_weight > 1;
+        out.push(u8::from(is_weighted));
+        if is_weighted {
+            out.extend(self.counted_weight.to_le_bytes());
+        }
         out.push(self.levels.map_or(0, |levels| levels.kind));
         let numbers = self.levels.as_ref().map_or(&[][..], Levels::numbers);
         out.push(numbers.len() as u8);
@@ -103,9 +109,9 @@ impl Named {
     /// Reads the fields.
     pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Self> {
         let most_names = reader.take().map(u64::from_le_bytes)?;
-        let weighted = match reader.byte()? {
-            0 => false,
-            1 => true,
+        let counted_weight = match reader.byte()? {
+            0 => 1,
+            1 => reader.take().map(u64::from_le_bytes)?,
             _ => return refused("0 or 1 for weights of names"),
         };
         let (kind, length) = (reader.byte()?, reader.byte()?);
@@ -120,7 +126,7 @@ impl Named {
         };
         Ok(Self {
             most_names,
-            weighted,
+            counted_weight,
             levels,
         })
     }

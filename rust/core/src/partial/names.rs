@@ -37,9 +37,10 @@ pub(crate) struct NameCounts {
     hasher: RandomState,
     index: NameIndex,
     entries: Vec<Entry>,
-    /// The events of each name, where these differ from its weight: else empty.
-    events: Vec<u64>,
-    has_events: bool,
+    /// What discovery counts of each name, where this differs from its weight: else empty.
+    units: Vec<u64>,
+    /// The most that it counts of an event, where that may be less than its weight.
+    counted_apart: Option<u64>,
     content: Vec<u8>,
     /// False after a batch that was changed while it was counted.
     is_intact: bool,
@@ -60,21 +61,23 @@ pub(crate) struct CountedName<'a> {
     pub(crate) content: &'a [u8],
     /// The sum of the weights of its events.
     pub(crate) weight: u64,
-    /// Its events of a weight above 0.
-    pub(crate) events: u64,
+    /// What discovery counts of it: the sum of the weights, each cut at the largest that counts. With 1
+    /// it is the number of events of a weight above 0.
+    pub(crate) units: u64,
 }
 
 impl NameCounts {
-    /// No names yet. With `has_events` the events of a name are counted apart from their weights.
-    pub(crate) fn new(has_events: bool) -> Result<Self> {
+    /// No names yet. With `counted_apart` that much of each event, at most, is counted apart from its
+    /// weight.
+    pub(crate) fn new(counted_apart: Option<u64>) -> Result<Self> {
         let seeds = entropy::<32>()?;
         let seed = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| seeds[8 * at + i]));
         Ok(Self {
             hasher: RandomState::with_seeds(seed(0), seed(1), seed(2), seed(3)),
             index: NameIndex::new(),
             entries: Vec::new(),
-            events: Vec::new(),
-            has_events,
+            units: Vec::new(),
+            counted_apart,
             content: Vec::new(),
             is_intact: true,
         })
@@ -95,9 +98,16 @@ impl NameCounts {
         self.is_intact
     }
 
-    /// True if events are counted apart from weights.
-    pub(crate) fn has_events(&self) -> bool {
-        self.has_events
+    /// The most that is counted of an event apart from its weight; None if all of it is.
+    pub(crate) fn counted_apart(&self) -> Option<u64> {
+        self.counted_apart
+    }
+
+    /// What discovery counts of an event of this weight.
+    #[inline]
+    fn units_of(&self, weight: u64) -> u64 {
+        let most = self.counted_apart.unwrap_or(u64::MAX);
+        weight.min(planted!("weights-of-workers-are-not-cut", u64::MAX, most))
     }
 
     /// A name, by its number in the order of arrival.
@@ -107,7 +117,7 @@ impl NameCounts {
             kind: entry.kind,
             content: &self.content[entry.start..][..entry.length as usize],
             weight: entry.weight,
-            events: self.events.get(at).copied().unwrap_or(entry.weight),
+            units: self.units.get(at).copied().unwrap_or(entry.weight),
         }
     }
 
@@ -145,10 +155,11 @@ impl NameCounts {
                 }
                 let (kind, content) = parts_of(item, &mut buffer);
                 result = if weight > 0 && self.is_name(likely, kind, content) {
-                    self.increase(likely as usize, weight, 1);
+                    self.increase(likely as usize, weight, self.units_of(weight));
                     Ok(())
                 } else {
-                    self.add(hash, kind, content, weight, 1, limits)
+                    let units = self.units_of(weight);
+                    self.add(hash, kind, content, weight, units, limits)
                 };
                 counted += usize::from(result.is_ok());
             }
@@ -198,11 +209,12 @@ impl NameCounts {
                 is_whole &= weight == 0;
                 return;
             };
+            let units = self.units_of(weight);
             let entry = &mut self.entries[found];
             is_whole &= entry.weight >= weight;
             entry.weight = entry.weight.saturating_sub(weight);
-            if let Some(events) = self.events.get_mut(found) {
-                *events = events.saturating_sub(1);
+            if let Some(counted) = self.units.get_mut(found) {
+                *counted = counted.saturating_sub(units);
             }
         });
         self.is_intact &= is_whole;
@@ -226,9 +238,9 @@ impl NameCounts {
             let name = other.name(at);
             let hash = self.hash(name.kind, name.content);
             if let Some(slot) = self.find(hash, name.kind, name.content) {
-                self.increase(slot, name.weight, name.events);
+                self.increase(slot, name.weight, name.units);
                 if planted!("a-name-of-two-workers-counts-twice") && slot < before {
-                    self.increase(slot, name.weight, name.events);
+                    self.increase(slot, name.weight, name.units);
                 }
             }
         }
@@ -240,7 +252,7 @@ impl NameCounts {
     pub(crate) fn add_name(&mut self, name: CountedName<'_>, limits: NameLimits) -> Result<()> {
         let hash = self.hash(name.kind, name.content);
         let (kind, content) = (name.kind, name.content);
-        self.add(hash, kind, content, name.weight, name.events, limits)
+        self.add(hash, kind, content, name.weight, name.units, limits)
     }
 
     #[inline]
@@ -250,21 +262,21 @@ impl NameCounts {
         kind: NameKind,
         content: &[u8],
         weight: u64,
-        events: u64,
+        units: u64,
         limits: NameLimits,
     ) -> Result<()> {
         if weight > 0 {
             let slot = self.slot(hash, kind, content, limits)?;
-            self.increase(slot, weight, events);
+            self.increase(slot, weight, units);
         }
         Ok(())
     }
 
     #[inline]
-    fn increase(&mut self, slot: usize, weight: u64, events: u64) {
+    fn increase(&mut self, slot: usize, weight: u64, units: u64) {
         self.entries[slot].weight += weight;
-        if let Some(all) = self.events.get_mut(slot) {
-            *all += events;
+        if let Some(all) = self.units.get_mut(slot) {
+            *all += units;
         }
     }
 
@@ -314,8 +326,8 @@ impl NameCounts {
             memory::wipe(bytes);
         })?;
         make_room(&mut self.entries, 1, erase)?;
-        if self.has_events {
-            make_room(&mut self.events, 1, |events| events.fill(0))?;
+        if self.counted_apart.is_some() {
+            make_room(&mut self.units, 1, |units| units.fill(0))?;
         }
         self.index.insert(hash, slot as u32)?;
         self.entries.push(Entry {
@@ -324,8 +336,8 @@ impl NameCounts {
             length,
             kind,
         });
-        if self.has_events {
-            self.events.push(0);
+        if self.counted_apart.is_some() {
+            self.units.push(0);
         }
         self.content.extend_from_slice(content);
         Ok(slot)
@@ -342,7 +354,7 @@ impl NameCounts {
         }
         erase(&mut self.entries[number..]);
         self.entries.truncate(number);
-        self.events.truncate(number);
+        self.units.truncate(number);
     }
 }
 
@@ -350,7 +362,7 @@ impl Drop for NameCounts {
     fn drop(&mut self) {
         memory::wipe(&mut self.content);
         erase(&mut self.entries);
-        zeroize::Zeroize::zeroize(&mut self.events);
+        zeroize::Zeroize::zeroize(&mut self.units);
     }
 }
 

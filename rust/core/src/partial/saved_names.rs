@@ -57,7 +57,8 @@ impl NameCounts {
     }
 
     fn plain_bytes(&self, counts: CountBytes) -> usize {
-        let of_name = NAME_HEAD + counts.length() * if self.has_events() { 2 } else { 1 };
+        let of_name =
+            NAME_HEAD + counts.length() * if self.counted_apart().is_some() { 2 } else { 1 };
         8 + self.len() * of_name + self.content_bytes()
     }
 
@@ -74,8 +75,8 @@ impl NameCounts {
             out.put([name.kind as u8]);
             out.put((name.content.len() as u32).to_le_bytes());
             counts.put(name.weight, out);
-            if self.has_events() {
-                counts.put(name.events, out);
+            if self.counted_apart().is_some() {
+                counts.put(name.units, out);
             }
             out.put_bytes(name.content);
         }
@@ -96,7 +97,7 @@ impl NameCounts {
             };
             let length = from.take_u32()? as usize;
             let weight = counts.take(from)?;
-            let events = match self.has_events() {
+            let units = match self.counted_apart().is_some() {
                 true => counts.take(from)?,
                 false => weight,
             };
@@ -104,7 +105,7 @@ impl NameCounts {
             if !item_of(kind, content).is_some_and(is_plain) {
                 return refused("expected items as names, got others");
             }
-            if weight == 0 || events == 0 || events > weight {
+            if weight == 0 || units == 0 || units > weight {
                 return refused("expected counts of events, got others");
             }
             let before = self.len();
@@ -112,7 +113,7 @@ impl NameCounts {
                 kind,
                 content,
                 weight,
-                events,
+                units,
             };
             self.add_name(name, limits)?;
             if self.len() == before {
@@ -140,7 +141,7 @@ impl NameCounts {
         for &at in &order {
             let name = self.name(at as usize);
             hasher.update(&[name.kind as u8]);
-            for number in [name.content.len() as u64, name.weight, name.events] {
+            for number in [name.content.len() as u64, name.weight, name.units] {
                 hasher.update(&number.to_le_bytes());
             }
             hasher.update(name.content);

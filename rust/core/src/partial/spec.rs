@@ -48,7 +48,7 @@ impl PartialSpec {
         self.shape.validate()?;
         check_integer("max_weight", self.max_weight, LARGEST_WEIGHT >> 2)?;
         check_integer("most_events", self.most_events, EVENTS_PER_STEP)?;
-        self.named.as_ref().map_or(Ok(()), Named::validate)?;
+        (self.named.as_ref()).map_or(Ok(()), |named| named.validate(self.max_weight))?;
         let Some(summed) = &self.summed else {
             return Ok(());
         };
@@ -196,10 +196,11 @@ impl PartialSpec {
         u128::from(events) * u128::from(self.max_weight)
     }
 
-    /// True if the events of a name are counted apart from their weights: where the weights do not
-    /// tell how many there are, and their number decides which names are heavy.
-    pub(crate) fn has_events_of_names(&self) -> bool {
-        self.max_weight > 1 && self.named.is_some_and(|named| !named.weighted)
+    /// What is counted of the weight of an event apart from the whole of it, at most: where less than
+    /// the largest weight decides which names are heavy. Else None.
+    pub(crate) fn weight_counted_apart(&self) -> Option<u64> {
+        let counted = self.named?.counted_weight;
+        (counted < self.max_weight).then_some(counted)
     }
 
     /// The same, for sums that begin with no names.

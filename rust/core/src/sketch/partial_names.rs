@@ -2,7 +2,7 @@
 //! the open one, of the table and of discovery.
 //!
 //! The table is that of [`HeavySketch::update_batch`] with the events themselves, for every split over
-//! workers. Discovery counts each name as often as it occurred, in the order of the secret identities:
+//! workers. Discovery counts each name as often as it occurred, or its weights, in the order of the secret identities:
 //! what it makes of a step follows from the names and their counts (docs/theory.md, Theorem 22a).
 
 use super::heavy_hitters::HeavySketch;
@@ -32,7 +32,7 @@ impl HeavySketch {
         let table = (self.sketch).partial_spec(public_key, issued, most_events)?;
         let named = Named {
             most_names: most_names.unwrap_or(USUAL_NAMES),
-            weighted: self.discovery.spec().weighted,
+            counted_weight: self.discovery.spec().counted_weight,
             levels,
         };
         let spec = PartialSpec {
@@ -61,8 +61,8 @@ impl HeavySketch {
     }
 
     fn check_counts_names(&self, spec: &PartialSpec) -> Result<()> {
-        let weighted = self.discovery.spec().weighted;
-        if spec.named.is_none_or(|named| named.weighted != weighted)
+        let counted = self.discovery.spec().counted_weight;
+        if (spec.named).is_none_or(|named| named.counted_weight != counted)
             || spec.max_weight != self.sketch.spec().max_weight
         {
             let expected = "counts of names for this table";
@@ -133,11 +133,7 @@ impl HeavySketch {
     }
 
     fn count_names(&mut self, names: &NameCounts, order: &NamesInOrder) {
-        let weighted = self.discovery.spec().weighted;
-        let units = |at: usize| {
-            let name = names.name(at);
-            if weighted { name.weight } else { name.events }
-        };
+        let units = |at: usize| names.name(at).units;
         let item = |at: usize| names.item(at);
         self.discovery.count_names(order, item, units);
     }

@@ -34,13 +34,18 @@ pub(crate) fn parameters(release: &Release) -> Vec<u8> {
 /// The parameters of discovery follow those of the sketch, each in a fixed number of bytes.
 pub(crate) fn discovery_parameters(release: &Release, spec: &DiscoverySpec) -> Vec<u8> {
     let mut out = parameters(release);
-    out.extend(3_u16.to_le_bytes());
+    let is_weighted = spec.counted_weight > 1;
+    let (version, weight) = match is_weighted {
+        false => (3_u16, spec.max_weight),
+        true => (4, spec.counted_weight),
+    };
+    out.extend(version.to_le_bytes());
     out.extend(spec.epsilon.to_le_bytes());
     out.extend(spec.delta.to_le_bytes());
     out.push(u8::from(spec.relation == Relation::Substitution));
-    out.push(u8::from(spec.weighted));
+    out.push(u8::from(is_weighted));
     out.extend(spec.max_events_per_user.to_le_bytes());
-    out.extend(spec.max_weight.to_le_bytes());
+    out.extend(weight.to_le_bytes());
     out.extend(spec.steps_per_epoch.to_le_bytes());
     out.extend(spec.events_per_step.to_le_bytes());
     out.extend(u64::from(spec.capacity).to_le_bytes());

@@ -194,6 +194,24 @@ def test_weights_are_shares_of_their_total(capsys: pytest.CaptureFixture[str], r
     assert found[0]["share"] == pytest.approx(0.75, abs=0.05)
 
 
+def test_names_by_weight(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+    """Of 8,000 rows published once, 80 have 83 % of the weight, and all others are different."""
+    light = [f"x{number},1" for number in range(8_000)]
+    lines = [
+        line for row in light for line in ([row, "big,500"] if row.endswith("00,1") else [row])
+    ]
+    Path("flows.csv").write_text("\n".join(["src,bytes", *lines]))
+    asked = ["flows.csv", "--by", "src", "--weight", "bytes", "--max-weight", "500"]
+    asked += ["--share", "50%", "--epsilon", "15", "--width", "256"]
+    assert result_of(capsys, *asked)["items"] == []
+    asked += ["--names-weight", "100"]
+    found = result_of(capsys, *asked)
+    assert [row["item"] for row in found["items"]] == ["big"]
+    assert main(["top", *asked]) == 0
+    captured = capsys.readouterr()
+    assert "% of the rows, if each weighs 100" in captured.out + captured.err
+
+
 def test_a_stream_longer_than_its_horizon_shows_what_was_published(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
@@ -211,6 +229,12 @@ def test_a_stream_longer_than_its_horizon_shows_what_was_published(
         ("--domain items.txt --share 1%", "--share: expected no --domain, with which"),
         ("--domain items.txt --names-every 9", "--names-every: expected no --domain, with which"),
         ("--domain items.txt --memory 1MB", "--memory: expected no --domain, with which"),
+        (
+            "--domain items.txt --names-weight 2",
+            "--names-weight: expected no --domain, with which",
+        ),
+        ("--names-weight 2", "--names-weight: expected an integer from 1 to 1, got 2"),
+        ("--names-weight 0", "'--names-weight': 0 is not in the range x>=1"),
         ("--domain items.txt --save-names n.txt", "--save-names: expected no --domain, with which"),
         ("--json --output csv", "--json: expected no --output, got one"),
         ("--every 1ms", "--every: expected a time of at least 50ms, got 1ms"),

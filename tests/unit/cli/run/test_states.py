@@ -19,6 +19,7 @@ import pytest
 
 from lazysketch import Key, Release, open_store
 from lazysketch.cli import main
+from lazysketch.cli.run.state_definition import DISCOVERED, Definition
 from lazysketch.store import anchor_of
 
 COMMAND = [sys.executable, "-m", "lazysketch"]
@@ -233,6 +234,24 @@ def test_weights_are_those_of_the_first_run(runs: Runs) -> None:
         file.write("item 1,900\n")
     assert runs.estimate("a", *options)[1] == 3
     assert "1 weights clipped" in runs.said
+
+
+def test_weights_of_names_are_those_of_the_first_run(runs: Runs) -> None:
+    """Later runs need no option, and another value is refused; an older state has none."""
+    rows = "".join(f"item {number % 7},5\n" for number in range(60))
+    runs.log.write_text("src,n\n" + rows)
+    asked = ["top", "log", "--format", "csv", "--field", "src", "--output", "json"]
+    own = ["--weight", "n", "--max-weight", "10", "--names-weight", "4", "--names-every", "60"]
+    runs.run(*asked, *runs.place("a"), *SMALL, *own)
+    with runs.log.open("a") as file:
+        file.write(rows)
+    assert json.loads(runs.run(*asked, *runs.place("a")))["steps"] == 120
+    runs.run(*asked, *runs.place("a"), "--names-weight", "5", status=2)
+    assert "--names-weight: expected 4, as in the first run with a, got 5" in runs.said
+    defined = Definition(DISCOVERED, {"share": 0.1, "discovery_weight": 4}, ("single",), b"")
+    plain = json.loads(defined.to_text())
+    assert plain["options"].pop("discovery_weight") == 4
+    assert Definition.from_text(json.dumps(plain)).options["discovery_weight"] is None
 
 
 def test_a_pipe_has_no_position(runs: Runs) -> None:

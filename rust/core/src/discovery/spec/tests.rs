@@ -9,7 +9,7 @@ fn spec() -> DiscoverySpec {
         relation: Relation::Substitution,
         max_events_per_user: 1,
         max_weight: 1,
-        weighted: false,
+        counted_weight: 1,
         steps_per_epoch: 10_000,
         events_per_step: 1,
         capacity: 256,
@@ -61,8 +61,8 @@ fn units_follow_from_the_relation_and_the_user() {
     assert!(close(zero_out.threshold_delta, 1e-6));
     let person = |spec: &mut DiscoverySpec| {
         spec.max_events_per_user = 3;
-        spec.max_weight = 2;
-        spec.weighted = true;
+        spec.max_weight = 5;
+        spec.counted_weight = 2;
     };
     let summary = design(person);
     assert!(close(summary.rates.rising, 1.0 / 12.0));
@@ -72,9 +72,10 @@ fn units_follow_from_the_relation_and_the_user() {
         person(spec);
         spec.capacity = 10_000;
     });
-    assert!(close(exact.rates.rising, 1.25 / 12.0) && close(exact.rates.falling, 0.75 / 12.0));
-    let six: f64 = (0..6).map(|i| (f64::from(i) * 1.25 / 12.0).exp()).sum();
-    assert!(close(exact.threshold_delta, 1e-6 / six));
+    // In a dictionary the weight of an event is one unit.
+    assert!(close(exact.rates.rising, 1.25 / 6.0) && close(exact.rates.falling, 0.75 / 6.0));
+    let three: f64 = (0..3).map(|i| (f64::from(i) * 1.25 / 6.0).exp()).sum();
+    assert!(close(exact.threshold_delta, 1e-6 / three));
     for capacity in [256, 10_000] {
         let rates = design(|spec| (spec.epsilon, spec.capacity) = (90.0, capacity)).rates;
         assert!(rates.rising <= LARGEST_EPSILON && rates.falling <= LARGEST_EPSILON);
@@ -88,7 +89,7 @@ fn units_together_stay_within_delta() {
         let design = design(|spec| {
             spec.max_events_per_user = events;
             spec.max_weight = weight;
-            spec.weighted = true;
+            spec.counted_weight = weight;
         });
         let steps = 2 * events * weight;
         assert!(design.rates.rising * steps as f64 <= 1.0);
@@ -154,6 +155,8 @@ fn specs_that_cannot_be_served_are_refused_by_name() {
         (refused(|spec| spec.delta = 1e-26), "delta:"),
         (refused(|spec| spec.steps_per_epoch = 0), "discovery_epoch:"),
         (refused(|spec| spec.capacity = 0), "capacity:"),
+        (refused(|spec| spec.counted_weight = 0), "discovery_weight:"),
+        (refused(|spec| spec.counted_weight = 2), "discovery_weight:"),
         (refused(|spec| spec.max_item_bytes = 15), "max_item_bytes:"),
         (
             refused(|spec| {
@@ -177,7 +180,7 @@ fn every_field_enters_the_encoding() {
         |spec| spec.relation = Relation::ZeroOut,
         |spec| spec.max_events_per_user = 2,
         |spec| spec.max_weight = 2,
-        |spec| spec.weighted = true,
+        |spec| (spec.max_weight, spec.counted_weight) = (3, 2),
         |spec| spec.steps_per_epoch = 2,
         |spec| spec.events_per_step = 2,
         |spec| spec.capacity = 2,
@@ -302,26 +305,67 @@ fn the_numeric_part_is_paid() {
     }
 }
 
+/// The law of a dictionary is that of events, and its counts are weights: a sum is rounded up to whole
+/// units. In Misra-Gries a unit is a weight of 1.
+#[test]
+fn thresholds_are_sums_of_weights() {
+    let at = |counted: u64, capacity: u32| {
+        design(|spec| {
+            (spec.max_weight, spec.counted_weight) = (1_000, counted);
+            (spec.epsilon, spec.capacity) = (3.0, capacity);
+        })
+    };
+    let of_events = at(1, 10_000);
+    for counted in [2, 7, 1_000] {
+        let exact = at(counted, 10_000);
+        assert_eq!(exact.probabilities(), of_events.probabilities());
+        assert_eq!(exact.weight_of_unit, counted);
+        for (found, events) in [
+            (exact.threshold, of_events.threshold),
+            (exact.sure_count, of_events.sure_count),
+        ] {
+            assert_eq!(found, counted as i64 * (events - 1) + 1);
+        }
+    }
+    let (one, seven) = (at(1, 256), at(7, 256));
+    assert_eq!((one.weight_of_unit, seven.weight_of_unit), (1, 1));
+    let ratio = seven.threshold as f64 / one.threshold as f64;
+    assert!((7.0..10.0).contains(&ratio), "{ratio}");
+    let mut spec = spec();
+    (spec.max_weight, spec.counted_weight) = (1_000, 1_000);
+    let message = spec.design().unwrap_err().to_string();
+    assert!(message.starts_with("epsilon: expected at least 1.953125 for this discovery_weight"));
+    assert_eq!(
+        (least_weight(0, 5), least_weight(1, 5), least_weight(3, 5)),
+        (0, 1, 11)
+    );
+}
+
 /// Each field in 8 bytes, the version in 2 and the flags in 1 each; written out by hand.
 #[test]
 fn the_encoding_never_changes() {
     let mut spec = spec();
-    spec.weighted = true;
     spec.max_events_per_user = 2;
+    spec.max_weight = 5;
     let integer = |value: u8| [vec![value], vec![0; 7]].concat();
     let expected = [
         vec![3, 0],
         vec![0, 0, 0, 0, 0, 0, 0xF0, 0x3F],
         vec![0x8D, 0xED, 0xB5, 0xA0, 0xF7, 0xC6, 0xB0, 0x3E],
-        vec![1, 1],
+        vec![1, 0],
         integer(2),
-        integer(1),
+        integer(5),
         vec![0x10, 0x27, 0, 0, 0, 0, 0, 0],
         integer(1),
         vec![0, 1, 0, 0, 0, 0, 0, 0],
         integer(64),
     ];
     assert_eq!(spec.encode(), expected.concat());
+    // With weights: another version, and the largest weight that is counted.
+    spec.counted_weight = 3;
+    let mut weighted = expected.concat();
+    (weighted[0], weighted[19], weighted[28]) = (4, 1, 3);
+    assert_eq!(spec.encode(), weighted);
     spec.relation = Relation::ZeroOut;
     assert_eq!(spec.encode()[18], 0);
 }

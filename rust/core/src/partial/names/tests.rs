@@ -8,7 +8,7 @@ const LIMITS: NameLimits = NameLimits {
 };
 
 fn counted(events: &[(&str, u64)]) -> NameCounts {
-    let mut names = NameCounts::new(true).unwrap();
+    let mut names = NameCounts::new(Some(1)).unwrap();
     count(&mut names, events, LIMITS).unwrap();
     names
 }
@@ -26,7 +26,7 @@ fn count(names: &mut NameCounts, events: &[(&str, u64)], limits: NameLimits) -> 
 fn all(names: &NameCounts) -> Vec<(&[u8], u64, u64)> {
     let names = (0..names.len()).map(|at| names.name(at));
     names
-        .map(|name| (name.content, name.weight, name.events))
+        .map(|name| (name.content, name.weight, name.units))
         .collect()
 }
 
@@ -65,7 +65,7 @@ fn counts_that_cannot_be_taken_back_are_not_intact() {
 
 #[test]
 fn names_with_one_hash_are_different_names() {
-    let mut names = NameCounts::new(false).unwrap();
+    let mut names = NameCounts::new(None).unwrap();
     let of = |names: &mut NameCounts, kind, content| names.slot(7, kind, content, LIMITS).unwrap();
     for _ in 0..2 {
         assert_eq!(of(&mut names, NameKind::Text, b"a"), 0);
@@ -78,14 +78,14 @@ fn names_with_one_hash_are_different_names() {
 
 #[test]
 fn hashes_tell_names_apart() {
-    let names = NameCounts::new(false).unwrap();
+    let names = NameCounts::new(None).unwrap();
     let mut hashes: Vec<_> = (0..100_u8)
         .flat_map(|at| [NameKind::Text, NameKind::Bytes].map(|kind| names.hash(kind, &[at])))
         .collect();
     hashes.sort_unstable();
     hashes.dedup();
     assert_eq!(hashes.len(), 200);
-    let again = NameCounts::new(false).unwrap();
+    let again = NameCounts::new(None).unwrap();
     assert_ne!(
         names.hash(NameKind::Text, b"a"),
         again.hash(NameKind::Text, b"a")
@@ -95,7 +95,7 @@ fn hashes_tell_names_apart() {
 #[test]
 fn limits_are_reached_and_not_exceeded() {
     let limits = NameLimits { names: 3, bytes: 5 };
-    let mut names = NameCounts::new(false).unwrap();
+    let mut names = NameCounts::new(None).unwrap();
     count(&mut names, &[("ab", 1), ("cde", 1)], limits).unwrap();
     assert!(count(&mut names, &[("f", 1)], limits).is_err());
     count(&mut names, &[("", 1), ("ab", 1)], limits).unwrap();

@@ -14,7 +14,7 @@ fn every_name_of_a_long_step_is_counted_once() {
         let names: Vec<_> = (0..number).map(Item::Unsigned).collect();
         let mut tables = Vec::new();
         for parts in [1, 3] {
-            let mut sketch = heavy(false, 1, 3);
+            let mut sketch = heavy(1, 1, 3);
             let spec = spec_of(&sketch, 256);
             let sealed = names.chunks(names.len().div_ceil(parts)).map(|part| {
                 let mut partial = PartialCounts::new(spec).unwrap();
@@ -25,9 +25,9 @@ fn every_name_of_a_long_step_is_counted_once() {
             sketch.add_partial(&sum).unwrap();
             tables.push(sketch.save().unwrap().expose().to_vec());
         }
-        let mut local = heavy(false, 1, 3);
+        let mut local = heavy(1, 1, 3);
         local.update_batch(Items::Mixed(&names), None).unwrap();
-        let mut distributed = heavy(false, 1, 3);
+        let mut distributed = heavy(1, 1, 3);
         let mut partial = PartialCounts::new(spec_of(&distributed, 256)).unwrap();
         partial.update_many(Items::Mixed(&names), None).unwrap();
         distributed.add_partial(&partial).unwrap();
@@ -41,7 +41,7 @@ fn every_name_of_a_long_step_is_counted_once() {
 #[test]
 fn a_partial_has_a_million_names_unless_others_are_asked_for() {
     assert_eq!(USUAL_NAMES, 1_048_576);
-    let (sketch, key) = (heavy(false, 1, 3), keys(7).public_key());
+    let (sketch, key) = (heavy(1, 1, 3), keys(7).public_key());
     let named = |most_names| {
         let spec = sketch.partial_spec(key, 0, None, most_names, None);
         spec.map(|spec| spec.named.unwrap().most_names)
@@ -69,16 +69,17 @@ fn a_partial_has_a_million_names_unless_others_are_asked_for() {
 
 #[test]
 fn events_are_counted_apart_from_weights_where_they_decide() {
-    for (weighted, max_weight, expected) in [
-        (false, 1, false),
-        (false, 2, true),
-        (false, 3, true),
-        (true, 3, false),
+    for (counted, max_weight, expected) in [
+        (1, 1, None),
+        (1, 2, Some(1)),
+        (1, 3, Some(1)),
+        (2, 3, Some(2)),
+        (3, 3, None),
     ] {
-        let spec = spec_of(&heavy(weighted, max_weight, 3), 8);
-        assert_eq!(spec.has_events_of_names(), expected, "{max_weight}");
+        let spec = spec_of(&heavy(counted, max_weight, 3), 8);
+        assert_eq!(spec.weight_counted_apart(), expected, "{max_weight}");
     }
-    assert!(!spec(TableKind::CountMin, 9).has_events_of_names());
+    assert_eq!(spec(TableKind::CountMin, 9).weight_counted_apart(), None);
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn levels_are_a_kind_and_numbers() {
 /// What an opened partial may have as its length, before it is read.
 #[test]
 fn clear_names_have_a_length_that_is_a_power_of_two() {
-    let spec = spec_of(&heavy(false, 1, 3), 8);
+    let spec = spec_of(&heavy(1, 1, 3), 8);
     let head = 2 + 16 + 8;
     for (bytes, expected) in [
         (0, false),
@@ -109,5 +110,5 @@ fn clear_names_have_a_length_that_is_a_power_of_two() {
     ] {
         assert_eq!(PartialCounts::can_have(&spec, bytes), expected, "{bytes}");
     }
-    assert!(NameCounts::new(false).unwrap().is_intact());
+    assert!(NameCounts::new(None).unwrap().is_intact());
 }

@@ -19,7 +19,7 @@ fn split(item: Item<'_>, with: &mut dyn FnMut(usize, &[u8])) -> bool {
     }
 }
 
-fn level(number: u8, max_weight: u64, weighted: bool, capacity: u32) -> HeavySketch {
+fn level(number: u8, max_weight: u64, counted: u64, capacity: u32) -> HeavySketch {
     let noise = NoiseSpec {
         max_weight,
         ..noise(Schedule::Batch { horizon: 9 })
@@ -29,12 +29,12 @@ fn level(number: u8, max_weight: u64, weighted: bool, capacity: u32) -> HeavySke
         ..shape(TableKind::CountMin)
     };
     let identity = Identity::chosen(SketchId([number; 16]));
-    let discovery = discovery(weighted, max_weight, capacity);
+    let discovery = discovery(counted, max_weight, capacity);
     HeavySketch::new(shape, noise, discovery, &MasterKey::seeded(1), identity).unwrap()
 }
 
-fn levels(max_weight: u64, weighted: bool, capacity: u32) -> [HeavySketch; 2] {
-    [1, 2].map(|number| level(number, max_weight, weighted, capacity))
+fn levels(max_weight: u64, counted: u64, capacity: u32) -> [HeavySketch; 2] {
+    [1, 2].map(|number| level(number, max_weight, counted, capacity))
 }
 
 fn spec_of(levels: &[HeavySketch]) -> PartialSpec {
@@ -101,11 +101,12 @@ proptest! {
             prop::collection::vec((0..NAMES.len(), 0..4_u64, 0..4_usize), 0..30), 1..5),
         backwards in any::<bool>(),
         open in any::<bool>(),
-        weighted in any::<bool>(),
+        counted in 1..=3_u64,
         max_weight in prop::sample::select(vec![1, 3_u64]),
         capacity in prop::sample::select(vec![2, 64]),
     ) {
-        let new = || levels(max_weight, weighted, capacity);
+        let counted = counted.min(max_weight);
+        let new = || levels(max_weight, counted, capacity);
         let (mut ordered, mut distributed) = (new(), new());
         for events in steps {
             let spec = spec_of(&distributed);
@@ -147,7 +148,7 @@ proptest! {
 /// Names that are none of the levels, and counts of another object, change nothing.
 #[test]
 fn counts_that_are_none_of_the_levels_are_refused() {
-    let spec = spec_of(&levels(1, false, 8));
+    let spec = spec_of(&levels(1, 1, 8));
     let sum = |item: Item<'_>| {
         let mut partial = PartialCounts::new(spec).unwrap();
         partial.update_many(Items::Mixed(&[item]), None).unwrap();
@@ -178,12 +179,12 @@ fn counts_that_are_none_of_the_levels_are_refused() {
     assert_eq!(message(found.err().unwrap()), said);
     // Weights that count for names here and not there.
     let mut steps = sound.names_of_levels(2, split).unwrap();
-    for mut other in [level(1, 1, true, 8), level(1, 3, false, 8)] {
+    for mut other in [level(1, 3, 2, 8), level(1, 3, 3, 8)] {
         let before = states(std::slice::from_ref(&other));
         assert!(other.prepare_step_names(&mut steps[0], false).is_err());
         assert!(other.add_step_names(&steps[0], false).is_err());
         assert_eq!(states(&[other]), before);
     }
-    let found = level(2, 1, false, 8).check_takes_names(sound.spec());
+    let found = level(2, 1, 1, 8).check_takes_names(sound.spec());
     assert!(message(found.unwrap_err()).contains("of this table"));
 }

@@ -24,14 +24,14 @@ fn item_of(number: u64) -> Item<'static> {
     }
 }
 
-pub(super) fn discovery(weighted: bool, max_weight: u64, capacity: u32) -> DiscoverySpec {
+pub(super) fn discovery(counted_weight: u64, max_weight: u64, capacity: u32) -> DiscoverySpec {
     DiscoverySpec {
         epsilon: 60.0,
         delta: 0.2,
         relation: Relation::Substitution,
         max_events_per_user: 1,
         max_weight,
-        weighted,
+        counted_weight,
         steps_per_epoch: EPOCH,
         events_per_step: EVENTS_PER_STEP,
         capacity,
@@ -39,7 +39,7 @@ pub(super) fn discovery(weighted: bool, max_weight: u64, capacity: u32) -> Disco
     }
 }
 
-pub(super) fn heavy(weighted: bool, max_weight: u64, capacity: u32) -> HeavySketch {
+pub(super) fn heavy(counted: u64, max_weight: u64, capacity: u32) -> HeavySketch {
     let noise = NoiseSpec {
         max_weight,
         ..noise(Schedule::Batch { horizon: 9 })
@@ -48,7 +48,7 @@ pub(super) fn heavy(weighted: bool, max_weight: u64, capacity: u32) -> HeavySket
     HeavySketch::new(
         shape(TableKind::CountMin),
         noise,
-        discovery(weighted, max_weight, capacity),
+        discovery(counted, max_weight, capacity),
         &MasterKey::seeded(1),
         identity,
     )
@@ -123,11 +123,12 @@ proptest! {
         merged in any::<[bool; 4]>(),
         backwards in any::<bool>(),
         open in any::<bool>(),
-        weighted in any::<bool>(),
+        counted in 1..=3_u64,
         max_weight in prop::sample::select(vec![1, 3_u64]),
         capacity in prop::sample::select(vec![CAPACITY as u32, 64]),
     ) {
-        let new = || heavy(weighted, max_weight, capacity);
+        let counted = counted.min(max_weight);
+        let new = || heavy(counted, max_weight, capacity);
         let (mut local, mut ordered, mut distributed) = (new(), new(), new());
         for events in steps {
             let spec = spec_of(&distributed, 8);
@@ -190,8 +191,8 @@ proptest! {
 /// The digest of a step depends on its names and counts, not on how they were split.
 #[test]
 fn a_step_of_names_has_one_digest() {
-    for (weighted, max_weight) in [(false, 1), (false, 3), (true, 3)] {
-        let spec = spec_of(&heavy(weighted, max_weight, 3), 8);
+    for (counted, max_weight) in [(1, 1), (1, 3), (2, 3), (3, 3)] {
+        let spec = spec_of(&heavy(counted, max_weight, 3), 8);
         let digest = |parts: &[&[(u64, u64)]]| {
             let sealed = parts
                 .iter()
@@ -209,7 +210,7 @@ fn a_step_of_names_has_one_digest() {
         ] {
             assert_ne!(whole, digest(&[other]));
         }
-        if max_weight > 1 && !weighted {
+        if counted < max_weight {
             let split = digest(&[&[(1, 3), (1, 1)]]);
             assert_ne!(split, digest(&[&[(1, 2), (1, 2)], &[(3, 0)]]));
             assert_ne!(split, digest(&[&[(1, 3), (1, 1), (3, 0)]]));
@@ -220,8 +221,8 @@ fn a_step_of_names_has_one_digest() {
 /// Two names more than the limit, in a batch with names that were counted before: nothing of it is.
 #[test]
 fn a_batch_over_the_limit_is_refused_whole() {
-    for (weighted, max_weight) in [(false, 1), (false, 3), (true, 3)] {
-        let spec = spec_of(&heavy(weighted, max_weight, 3), 4);
+    for (counted, max_weight) in [(1, 1), (1, 3), (2, 3), (3, 3)] {
+        let spec = spec_of(&heavy(counted, max_weight, 3), 4);
         let digest = |partial: &PartialCounts| keys(7).content_digest(partial).unwrap();
         let before = [(1, 1), (2, 1), (1, 0), (1, max_weight)];
         let mut partial = counted_names(spec, &before);
@@ -261,7 +262,7 @@ fn a_batch_over_the_limit_is_refused_whole() {
 /// depend on the counts.
 #[test]
 fn sizes_of_names_are_rounded() {
-    let spec = spec_of(&heavy(false, 3, 3), 1 << 20);
+    let spec = spec_of(&heavy(1, 3, 3), 1 << 20);
     assert_eq!(spec.encode().len(), 100 + 11);
     assert_eq!(PartialSpec::decode(&spec.encode()), Ok(spec));
     let head = 8 + 2 + 111 + 32 + 16 + (2 + 16 + 8);
@@ -296,9 +297,9 @@ fn sizes_of_names_are_rounded() {
 /// Counts of a table, or of other names, are not taken for these.
 #[test]
 fn counts_of_another_form_are_refused() {
-    let (mut sketch, mut plain) = (heavy(false, 3, 3), sketch(TableKind::CountMin));
+    let (mut sketch, mut plain) = (heavy(1, 3, 3), sketch(TableKind::CountMin));
     let (named, table) = (spec_of(&sketch, 8), spec(TableKind::CountMin, 9));
-    let weighted = spec_of(&heavy(true, 3, 3), 8);
+    let weighted = spec_of(&heavy(3, 3, 3), 8);
     let names = counted_names(named, &[(1, 1)]);
     let of_table = counted(table, &[1]);
     let of_weights = counted_names(weighted, &[(1, 1)]);
@@ -320,7 +321,7 @@ fn counts_of_another_form_are_refused() {
 /// What a dishonest worker seals is refused if no events could have made it.
 #[test]
 fn impossible_names_are_refused() {
-    let spec = spec_of(&heavy(false, 3, 3), 8);
+    let spec = spec_of(&heavy(1, 3, 3), 8);
     let saved = |events: u64, names: &[(u8, &[u8], u32, u32)], padding: u8| {
         let mut out = StateWriter::after(Vec::new(), 2 + 16 + 8 + 1024).unwrap();
         out.put([5; 16]);
@@ -384,7 +385,7 @@ fn impossible_names_are_refused() {
 /// Pins the description with names, and what a store opens of any version of workers.
 #[test]
 fn golden_names() {
-    let sketch = heavy(false, 3, 3);
+    let sketch = heavy(1, 3, 3);
     let mut spec = spec_of(&sketch, 1000);
     let hex: String = spec.encode().iter().map(|it| format!("{it:02x}")).collect();
     assert_eq!(hex, DESCRIPTION);
