@@ -36,9 +36,9 @@ BUGS_OF_DISCOVERY: Final = (
         patch=edited(
             "lazysketch.heavy_hitters.heavy_hitters:HeavyHitters.update_many",
             (
-                "self._table.update_many(items, weights, column=column, user=user)",
+                "column=column, threads=threads, user=user)",
                 (
-                    "self._table.update_many(items, weights, column=column, user=user)\n"
+                    "column=column, threads=threads, user=user)\n"
                     "    if len(set(items)) > 100:\n"
                     "        self.end_discovery_epoch()"
                 ),
