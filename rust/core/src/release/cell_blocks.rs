@@ -8,7 +8,11 @@
 //! its entropy.
 
 use crate::byte_reader::{ByteReader, malformed, truncated};
+use crate::simd::widest;
 use crate::{Error, Result, memory};
+
+#[cfg(test)]
+mod tests;
 
 /// Cells of a block; the last one may have fewer.
 pub(super) const BLOCK: usize = 1024;
@@ -16,6 +20,8 @@ pub(super) const BLOCK: usize = 1024;
 const ESCAPE: u32 = 24;
 /// Bytes of the median and of `k`.
 const HEADER: usize = 9;
+/// Most low bits of a code that is read from one word: with the ones and a zero it has at most 56.
+const MOST_NEAR_BITS: u32 = 56 - ESCAPE;
 /// Most bits of a cell.
 const LONGEST: usize = ESCAPE as usize + 64;
 
@@ -88,24 +94,108 @@ fn read_block(reader: &mut ByteReader<'_>, block: &mut [i64]) -> Result<()> {
         bytes: reader.rest,
         at: 0,
     };
-    // Distances below 2^low, and below twice that.
-    let (mut shorter, mut fitting) = (0, 0);
-    for cell in &mut *block {
-        let distance = bits.distance(low)?;
-        shorter += usize::from(low > 0 && distance >> low == 0);
-        fitting += usize::from(distance >> low <= 1);
-        *cell = cell_at(distance, centre);
+    let mut distances = [0; BLOCK];
+    let distances = &mut distances[..block.len()];
+    let mut next = 0;
+    while next < distances.len() {
+        near_distances(&mut bits, low, distances, &mut next);
+        if let Some(distance) = distances.get_mut(next) {
+            *distance = bits.distance(low)?;
+            next += 1;
+        }
     }
     let used = bits.used()?;
     reader.slice(used)?;
-    let below = block.iter().filter(|&&cell| cell < centre).count();
-    let through = block.iter().filter(|&&cell| cell <= centre).count();
-    let is_median = |below, through| (below..through).contains(&middle(block.len()));
-    if is_median(below, through) && is_median(shorter, fitting) {
+    let mut found = Found::default();
+    cells_from(distances, centre, low, block, &mut found);
+    let shorter = if low > 0 { found.shorter } else { 0 };
+    let is_median = |below, through| (below..through).contains(&(middle(block.len()) as u64));
+    if is_median(found.below, found.through) && is_median(shorter, found.fitting) {
         Ok(())
     } else {
         malformed("expected the medians of a block, got others")
     }
+}
+
+/// Numbers of cells that tell whether the medians of a block are right.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Cells below the centre, and below or at it.
+    below: u64,
+    through: u64,
+    /// Distances below 2^low, and below twice that.
+    shorter: u64,
+    fitting: u64,
+}
+
+widest! {
+    /// Reads the distances of cells from `next` on while their codes are short and more than eight
+    /// bytes follow; `next` is then the first cell that was not read.
+    fn near_distances, near_distances_at(
+        bits: &mut BitReader<'_>, low: u32, out: &mut [u64], next: &mut usize
+    ) = near_distances_loop
+}
+
+widest! {
+    /// Writes the cells at distances from the centre to `out`, and counts them.
+    fn cells_from, cells_from_at(
+        distances: &[u64], centre: i64, low: u32, out: &mut [i64], found: &mut Found
+    ) = cells_loop
+}
+
+#[inline(always)]
+fn near_distances_loop(bits: &mut BitReader<'_>, low: u32, out: &mut [u64], next: &mut usize) {
+    if low > MOST_NEAR_BITS {
+        return;
+    }
+    let (byte, bit) = (bits.at / 8, bits.at % 8);
+    let Some(bytes) = bits.bytes.get(byte..).and_then(<[u8]>::first_chunk) else {
+        return;
+    };
+    // The next bits, inverted, so that ones are leading zeros. There are `number` at least, fewer
+    // than 64; what follows them is right too, or zeros, and is read again.
+    let mut open = !u64::from_be_bytes(*bytes) << bit;
+    let mut number = 56 - bit as u32;
+    let mut rest = &bits.bytes[byte + 7..];
+    let ones = u64::MAX >> (63 - low);
+    'short: for pair in out[*next..].chunks_mut(2) {
+        let Some(bytes) = rest.first_chunk() else {
+            break;
+        };
+        open |= !u64::from_be_bytes(*bytes) >> number;
+        rest = &rest[(63 - number as usize) / 8..];
+        number |= 56;
+        for distance in pair {
+            if open < 1 << (64 - ESCAPE) {
+                break 'short;
+            }
+            let zero = open.ilog2();
+            let length = 64 - zero + low;
+            if length > number {
+                break 'short;
+            }
+            // The zero that ends the ones, and the low bits.
+            let last = open << (63 - zero) >> (63 - low) ^ ones;
+            *distance = u64::from(63 - zero) << low | last;
+            open <<= length;
+            number -= length;
+            *next += 1;
+        }
+    }
+    bits.at = (bits.bytes.len() - rest.len()) * 8 - number as usize;
+}
+
+#[inline(always)]
+fn cells_loop(distances: &[u64], centre: i64, low: u32, out: &mut [i64], found: &mut Found) {
+    let mut counted = Found::default();
+    for (&distance, cell) in distances.iter().zip(out) {
+        *cell = cell_at(distance, centre);
+        counted.below += u64::from(*cell < centre);
+        counted.through += u64::from(*cell <= centre);
+        counted.shorter += u64::from(distance >> low == 0);
+        counted.fitting += u64::from(distance >> low <= 1);
+    }
+    *found = counted;
 }
 
 /// Where the median is in ascending order.
@@ -168,7 +258,7 @@ impl BitWriter<'_> {
     }
 }
 
-struct BitReader<'a> {
+pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
     /// Bits that were read; those after the end are zeros.
     at: usize,
@@ -204,27 +294,8 @@ impl BitReader<'_> {
     }
 
     /// The distance of the next cell, in its shortest code.
-    #[inline]
-    fn distance(&mut self, low: u32) -> Result<u64> {
-        // Most codes are within the 57 bits that eight bytes hold from any bit on.
-        if let Some(bytes) = self
-            .bytes
-            .get(self.at / 8..)
-            .and_then(|rest| rest.first_chunk())
-        {
-            let word = u64::from_be_bytes(*bytes) << (self.at % 8);
-            let ones = word.leading_ones();
-            if ones < ESCAPE && ones + 1 + low <= 57 {
-                self.skip(ones + 1 + low);
-                let bits = (word << (ones + 1)).checked_shr(64 - low).unwrap_or(0);
-                return Ok((u64::from(ones) << low) | bits);
-            }
-        }
-        self.far_distance(low)
-    }
-
     #[cold]
-    fn far_distance(&mut self, low: u32) -> Result<u64> {
+    fn distance(&mut self, low: u32) -> Result<u64> {
         let ones = self.peek().leading_ones().min(ESCAPE);
         if ones == ESCAPE {
             self.skip(ESCAPE);
@@ -251,87 +322,5 @@ impl BitReader<'_> {
             return malformed("expected zeros after the last cell of a block, got others");
         }
         Ok(used)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn mixed(at: u64) -> u64 {
-        let mixed = (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
-    }
-
-    fn tables() -> Vec<Vec<i64>> {
-        let shapes: [fn(u64) -> i64; 9] = [
-            |_| 0,
-            |_| i64::MAX,
-            |at| (mixed(at) >> 58) as i64 - 32,
-            |at| if at % 97 == 0 { 1 << 40 } else { at as i64 % 5 },
-            |at| mixed(at) as i64,
-            |at| if at % 2 == 0 { i64::MAX } else { i64::MIN },
-            |at| if at % 2 == 0 { i64::MIN } else { -1 },
-            |at| -((mixed(at) >> 40) as i64),
-            // The distances around the first one that escapes.
-            |at| {
-                if at % 4 == 0 {
-                    at as i64 / 4 % 64 - 32
-                } else {
-                    0
-                }
-            },
-        ];
-        let tables = [1, 2, 1_023, 1_024, 1_025, 5_000]
-            .map(|number| shapes.map(|shape| (0..number).map(shape).collect::<Vec<_>>()));
-        tables.into_iter().flatten().collect()
-    }
-
-    fn read_all(bytes: &[u8], cells: usize) -> Result<Vec<i64>> {
-        let mut reader = ByteReader { rest: bytes };
-        let table = read(&mut reader, cells)?;
-        match reader.rest {
-            [] => Ok(table),
-            _ => malformed("more bytes"),
-        }
-    }
-
-    #[test]
-    fn cells_are_read_as_they_were_written() {
-        for table in tables() {
-            let mut bytes = Vec::new();
-            write(&mut bytes, &table).unwrap();
-            assert!(bytes.len() >= fewest_bytes(table.len()));
-            assert_eq!(read_all(&bytes, table.len()).unwrap(), table);
-        }
-    }
-
-    #[test]
-    fn a_table_has_one_encoding() {
-        for table in tables() {
-            let mut bytes = Vec::new();
-            write(&mut bytes, &table).unwrap();
-            for at in (0..bytes.len()).step_by(1 + bytes.len() / 300) {
-                for bit in 0..8 {
-                    let mut other = bytes.clone();
-                    other[at] ^= 1 << bit;
-                    let Ok(found) = read_all(&other, table.len()) else {
-                        continue;
-                    };
-                    let mut again = Vec::new();
-                    write(&mut again, &found).unwrap();
-                    assert_eq!(again, other);
-                }
-                assert!(read_all(&bytes[..at], table.len()).is_err());
-            }
-            bytes.push(0);
-            assert!(read_all(&bytes, table.len()).is_err());
-        }
-    }
-
-    #[test]
-    fn a_short_input_allocates_nothing() {
-        assert!(read_all(&[0; 4_000], 1 << 28).is_err());
-        assert!(read_all(&[], 1).is_err());
     }
 }
