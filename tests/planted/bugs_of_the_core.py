@@ -361,6 +361,12 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         ),
     ),
     PlantedBug(
+        name="events-after-a-push-published",
+        subject="schedule",
+        claim="Stripes of a wide table publish events that came after the push of their column.",
+        caught_by="lib table::stripes::tests::counting_in_stripes_equals_single_events",
+    ),
+    PlantedBug(
         name="horizon-not-enforced",
         subject="schedule",
         claim=(

@@ -8,16 +8,18 @@
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc_zeroed};
 use std::collections::VecDeque;
-use zeroize::Zeroize;
+use zeroize::{DefaultIsZeroes, Zeroize};
 
 /// Integers of which 0 is the value with all bits zero.
 ///
 /// # Safety
 ///
 /// All bits zero must be a value of the type.
-pub unsafe trait Integer: Copy {}
+pub unsafe trait Integer: DefaultIsZeroes {}
 
 // SAFETY: all bits zero is the integer 0.
+unsafe impl Integer for u8 {}
+// SAFETY: as above.
 unsafe impl Integer for i32 {}
 // SAFETY: as above.
 unsafe impl Integer for i64 {}
@@ -102,11 +104,12 @@ pub fn collected<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> 
     Ok(collected)
 }
 
-/// Overwrites bytes with zeros, also where nothing reads them any more; eight at a time, because the
-/// compiler keeps each write.
-pub fn wipe(bytes: &mut [u8]) {
-    // SAFETY: any eight bytes are a value of u64, and it has no invalid ones.
-    let (before, words, after) = unsafe { bytes.align_to_mut::<u64>() };
+/// Overwrites values with zeros, also where nothing reads them any more; eight bytes at a time,
+/// because the compiler keeps each write.
+pub fn wipe<T: Integer>(values: &mut [T]) {
+    // SAFETY: any eight bytes are a value of u64, which has no invalid ones, and zeros are values
+    // of an `Integer`.
+    let (before, words, after) = unsafe { values.align_to_mut::<u64>() };
     before.zeroize();
     words.zeroize();
     after.zeroize();

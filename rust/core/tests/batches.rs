@@ -231,6 +231,44 @@ fn any_number_of_threads_ends_in_the_same_state() {
     }
 }
 
+/// Several threads count wide tables stripe by stripe, but not in small batches.
+#[test]
+fn wide_tables_equal_those_of_small_batches() {
+    let items: Vec<i64> = (0..300_007).map(|i| i * i % 100_003).collect();
+    let weights: Vec<u64> = items.iter().map(|item| item.unsigned_abs()).collect();
+    for (kind, threads) in [(TableKind::CountMin, 2), (TableKind::CountSketch, 4)] {
+        let shape = shape(kind, 3, 1 << 18);
+        for schedule in [Schedule::round_robin(1 << 40), Schedule::geometric()] {
+            let weights = (threads != 2).then_some(weights.as_slice());
+            let (mut small, mut striped) = (seeded(shape, schedule), seeded(shape, schedule));
+            for start in (0..items.len()).step_by(2_000) {
+                let end = items.len().min(start + 2_000);
+                let weights = weights.map(|weights| &weights[start..end]);
+                small
+                    .update_many(Items::Signed(&items[start..end]), weights)
+                    .unwrap();
+            }
+            let (begin, end) = items.split_at(1_003);
+            let parts = weights.map(|weights| weights.split_at(1_003));
+            striped
+                .update_many(Items::Signed(begin), parts.map(|parts| parts.0))
+                .unwrap();
+            striped
+                .update_many_in_threads(Items::Signed(end), parts.map(|parts| parts.1), threads)
+                .unwrap();
+            for ticks in [0, 1 << 21] {
+                small.tick(ticks).unwrap();
+                striped.tick(ticks).unwrap();
+                let (small, striped) = (small.release().unwrap(), striped.release().unwrap());
+                assert!(
+                    small.table() == striped.table(),
+                    "{kind:?} {schedule:?} {ticks}"
+                );
+            }
+        }
+    }
+}
+
 /// Counters widen to 64 bits in the middle of a batch.
 #[test]
 fn batches_pass_the_step_where_counters_widen() {

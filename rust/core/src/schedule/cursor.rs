@@ -39,6 +39,14 @@ impl Progress {
         self.rounds + u64::from(column < self.column)
     }
 
+    /// Number of column pushes from here to a later state.
+    pub(crate) fn pushes_until(&self, after: Self, width: u32) -> u128 {
+        let done = |progress: &Self| {
+            u128::from(progress.rounds) * u128::from(width) + u128::from(progress.column)
+        };
+        done(&after) - done(self)
+    }
+
     /// The numbers of the last pushes.
     #[inline]
     pub fn last_pushes(&self) -> Pushes {

@@ -16,12 +16,14 @@ use crate::table::kernels::{
     Bounded, EventWeights, Events, Index, Locate, Signed, SignedBounded, Unsigned,
 };
 use crate::table::range_rows::RangeRows;
+use crate::table::stripe_lists::Sorter;
 use std::{iter, thread};
 
 /// A batch with fewer events than this per thread is counted in fewer threads.
-const EVENTS_PER_THREAD: usize = 1 << 16;
-/// Events per cell below which clearing and adding up a table would take a share of the time.
-const EVENTS_PER_CELL: usize = 4;
+pub(super) const EVENTS_PER_THREAD: usize = 1 << 16;
+/// Events per cell below which clearing and adding up a table would take a share of the time: then
+/// threads share the table, stripe by stripe.
+const EVENTS_PER_CELL: usize = 2;
 
 /// A checked batch, and the functions that find the cells of its items.
 #[derive(Clone, Copy)]
@@ -37,11 +39,13 @@ pub(crate) struct CheckedBatch<'a> {
 }
 
 /// Where the events of a batch go.
-enum To<'a> {
+pub(super) enum To<'a> {
     Published(&'a mut Table),
     Pending(&'a mut Table),
     /// To the pending counts, with each push that falls due from this step on.
     Pushed(&'a mut Table, u64, &'a mut Cursor),
+    /// To lists of their stripes.
+    Stripes(Sorter<'a>),
 }
 
 impl To<'_> {
@@ -53,6 +57,7 @@ impl To<'_> {
             Self::Pushed(table, first_step, cursor) => {
                 table.add_and_push(locate, events, *first_step, cursor);
             }
+            Self::Stripes(sorter) => sorter.add(locate, events),
         }
     }
 }
@@ -71,7 +76,11 @@ impl CheckedBatch<'_> {
         table.make_room_for_places()?;
         let share = self.share(table, threads);
         if share >= self.items.len() {
-            self.count_alone(table, cursor, after, step);
+            let in_stripes = self.cut(table, threads);
+            if !in_stripes.is_some_and(|cut| self.count_in_stripes(table, cursor, after, step, cut))
+            {
+                self.count_alone(table, cursor, after, step);
+            }
             return Ok(());
         }
         let cursor_at = |event: usize| cursor.moved_to(step + event as u64);
@@ -91,7 +100,10 @@ impl CheckedBatch<'_> {
         table.make_room_for_places()?;
         let share = self.share(table, threads);
         if share >= self.items.len() {
-            self.send(&mut To::Published(table));
+            let in_stripes = self.cut(table, threads);
+            if !in_stripes.is_some_and(|cut| self.publish_in_stripes(table, cut)) {
+                self.send(&mut To::Published(table));
+            }
             return Ok(());
         }
         self.in_shares(share, table, |part, _, own| {
@@ -166,7 +178,7 @@ impl CheckedBatch<'_> {
         Ok(())
     }
 
-    fn slice(&self, start: usize, end: usize) -> Self {
+    pub(super) fn slice(&self, start: usize, end: usize) -> Self {
         Self {
             items: self.items.slice(start, end),
             weights: self.weights.map(|weights| &weights[start..end]),
@@ -174,7 +186,7 @@ impl CheckedBatch<'_> {
         }
     }
 
-    fn send(&self, to: &mut To<'_>) {
+    pub(super) fn send(&self, to: &mut To<'_>) {
         match self.kind {
             TableKind::CountMin => self.send_located(&Unsigned(self.hashes), to),
             TableKind::CountSketch => self.send_located(&Signed(self.hashes), to),
@@ -220,21 +232,14 @@ impl CheckedBatch<'_> {
 
 /// Moves the cursor to the first push of the last round if the batch contains a full one; returns
 /// the number of events up to and including the one at the step of that push.
-fn skip_to_last_round(cursor: &mut Cursor, after: &Cursor, step: u64) -> usize {
+pub(super) fn skip_to_last_round(cursor: &mut Cursor, after: &Cursor, step: u64) -> usize {
     let width = cursor.width();
-    if pushes_between(cursor.progress(), after.progress(), width) < u128::from(width) {
+    let pushes = cursor.progress().pushes_until(after.progress(), width);
+    if pushes < u128::from(width) {
         return 0;
     }
     *cursor = cursor.one_round_before(after);
     (cursor.next_step() - step) as usize
-}
-
-/// Number of column pushes between two states of a schedule.
-fn pushes_between(before: Progress, after: Progress, width: u32) -> u128 {
-    let done = |progress: Progress| {
-        u128::from(progress.rounds) * u128::from(width) + u128::from(progress.column)
-    };
-    done(after) - done(before)
 }
 
 /// The columns pushed between two states of a schedule, each once: pushing a column again without
@@ -245,7 +250,9 @@ pub(crate) fn columns_between(
     width: u32,
 ) -> impl Iterator<Item = u32> {
     let width = u64::from(width);
-    let pushes = pushes_between(before, after, width as u32).min(u128::from(width)) as u64;
+    let pushes = before
+        .pushes_until(after, width as u32)
+        .min(u128::from(width)) as u64;
     (0..pushes).map(move |offset| ((u64::from(before.column) + offset) % width) as u32)
 }
 
@@ -294,7 +301,7 @@ mod tests {
         [now, table.rows().unwrap()]
     }
 
-    /// 65,536 events for each thread, and four for each cell of its table.
+    /// 65,536 events for each thread, and two for each cell of its table.
     #[test]
     fn threads_have_enough_events() {
         let empty = Batch::new(0, 1);
@@ -306,9 +313,9 @@ mod tests {
             (200_000, 4, 2, 100_000),
             (200_001, 4, 2, 100_001),
             (196_608, 4, 9, 65_536),
-            // 8 * 10,000 cells need 80,000 events.
-            (131_072, 10_000, 8, 131_072),
-            (160_000, 10_000, 8, 80_000),
+            // 2 * 40,000 cells need 80,000 events.
+            (131_072, 20_000, 8, 131_072),
+            (160_000, 20_000, 8, 80_000),
         ] {
             let items = vec![0; events];
             let batch = CheckedBatch {
@@ -402,6 +409,6 @@ mod tests {
             let found: Vec<u32> = columns_between(before, after, 4).collect();
             assert_eq!(found, expected, "{before:?} {after:?}");
         }
-        assert_eq!(pushes_between(progress(1, 3), progress(4, 1), 4), 10);
+        assert_eq!(progress(1, 3).pushes_until(progress(4, 1), 4), 10);
     }
 }

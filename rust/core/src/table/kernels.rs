@@ -129,6 +129,8 @@ impl Drop for Places {
 
 /// Weights of a batch: the constant 1 or one per event.
 pub(crate) trait EventWeights: Copy {
+    /// True if every weight is 1.
+    const ARE_ONES: bool = false;
     fn weight(&self, position: usize) -> u64;
     fn slice(&self, start: usize, end: usize) -> Self;
 }
@@ -137,6 +139,7 @@ pub(crate) trait EventWeights: Copy {
 pub(crate) struct Ones;
 
 impl EventWeights for Ones {
+    const ARE_ONES: bool = true;
     #[inline]
     fn weight(&self, _position: usize) -> u64 {
         1
@@ -337,14 +340,14 @@ fn add_rows<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
 
 #[inline]
 fn add_place<C: Counter, L: Locate>(cells: &mut [C], place: u32, weight: u64) {
-    let (cell, negative) = cell_of::<L>(place);
+    let (cell, negative) = cell_of(L::SIGNED, place);
     cells[cell].add_signed(weight, negative);
 }
 
-/// The cell of a place, and its sign: all ones for -1, zero for +1.
+/// The cell of a place, and its sign: all ones for -1, zero for +1. Places with signs are doubled.
 #[inline]
-pub(super) fn cell_of<L: Locate>(place: u32) -> (usize, i64) {
-    if L::SIGNED {
+pub(super) fn cell_of(signed: bool, place: u32) -> (usize, i64) {
+    if signed {
         (place as usize >> 1, -i64::from(place & 1))
     } else {
         (place as usize, 0)

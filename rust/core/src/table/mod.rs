@@ -41,6 +41,8 @@ macro_rules! with_cells {
     };
 }
 
+mod stripe_lists;
+mod stripes;
 pub(crate) mod sums;
 
 /// A depth x width table of exact counts. It never leaves the core of a private sketch.

@@ -123,7 +123,7 @@ impl Run {
                     if !is_pushed(place) {
                         continue;
                     }
-                    let (cell, negative) = cell_of::<L>(place);
+                    let (cell, negative) = cell_of(L::SIGNED, place);
                     let column = cell / depth - self.columns.start;
                     if event > usize::from(self.after[column]) {
                         let weight = chunk.weights.weight(event);
