@@ -42,7 +42,7 @@ def test_the_parts_of_all_keys_and_a_box_to_ask(
             expect(asked).to_have_count(2)
             box.fill("10.0.0.1/8")
             page.get_by_role("button", name="Show", exact=True).click()
-            page.get_by_text("Expected a network such as").wait_for()
+            page.get_by_text("Expected networks of keys of 32 bits such as").wait_for()
             expect(asked).to_have_count(2)
             axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
             assert not axe.run(page).response["violations"]

@@ -119,7 +119,27 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         caught_by=_CUTS + "test_a_batch_that_fails_is_counted_whole_or_not_at_all[1-MemoryError]",
         patch=edited(
             f"{_STEPS}._take_rest",
-            ("self._rest = rest if begin else None  # all", "self._rest = rest  # all"),
+            ("self._rest = None  # all", "pass  # all"),
+        ),
+    ),
+    PlantedBug(
+        name="counted-batch-of-steps-is-denied",
+        subject="durable state",
+        claim="After any error `step` says that a batch was not counted: twice if repeated.",
+        caught_by=_CUTS + "test_a_slice_that_goes_on_knows_what_the_core_has_counted",
+        patch=edited(
+            f"{_STEPS}._take_rest",
+            ("except (LazySketchError, MemoryError):", "except Exception:"),
+        ),
+    ),
+    PlantedBug(
+        name="batch-is-cut-after-its-first-slice",
+        subject="durable state",
+        claim="An error after the end of the first slice of a batch leaves out the others.",
+        caught_by=_CUTS + "test_a_batch_whose_first_slice_is_counted_is_completed[1]",
+        patch=edited(
+            f"{_STEPS}._take_rest",
+            ("if not begin and table.step == before:", "if not begin:"),
         ),
     ),
     PlantedBug(

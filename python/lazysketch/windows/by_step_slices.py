@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from lazysketch import _native
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, LazySketchError
 from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.specification.schedules import Batch
 from lazysketch.windows.batches import People, Weights, people_of
@@ -199,10 +199,12 @@ class ByStepSlices(BySlices):
             open_slice = self._open_slice
             taken = self._steps_of(self._state.number, table.step)
             if rest.number - begin >= self._every - taken:
+                before = table.step
                 try:
                     rest.end_slice(table, begin, begin + self._every - taken)
                 except Exception:
-                    self._rest = rest if begin else None  # all of a batch, or none of it
+                    if not begin and table.step == before:
+                        self._rest = None  # all of a batch, or none of it
                     raise
                 super().settle()
                 continue
@@ -213,7 +215,8 @@ class ByStepSlices(BySlices):
                 return
             try:
                 rest.take(self._tables, table, begin)
-            except Exception:
+            except (LazySketchError, MemoryError):
+                # The core refused. What else is raised may come after it has counted.
                 self._open_slice, self._rest = open_slice, rest if begin else None
                 raise
 

@@ -115,6 +115,27 @@ fn assert_same(sketch: &mut HeavySketch, steps: &Steps, per_epoch: u64) {
     assert_eq!(names[0], names[1]);
 }
 
+/// Names that are published for certain: the last epoch with events ends where its steps do.
+#[test]
+fn the_last_epoch_that_came_ahead_ends_with_its_steps() {
+    let many = |ahead, item| std::iter::repeat_n((ahead, item, 1), 500);
+    for ticks in [vec![1, 1, 1], vec![2, 1], vec![1, 2], vec![3], vec![5]] {
+        let mut sketch = heavy(1);
+        let batch = Batch::of(many(1, 1).chain(many(2, 2)).collect());
+        sketch
+            .add_to_steps(batch.events(Items::Signed(&batch.items)))
+            .unwrap();
+        for number in ticks {
+            sketch.tick(number).unwrap();
+        }
+        let mut epochs: Vec<u64> = (sketch.candidates().unwrap().iter())
+            .map(|(_, epoch, _)| *epoch)
+            .collect();
+        epochs.sort_unstable();
+        assert_eq!(epochs, [1, 2]);
+    }
+}
+
 proptest! {
     /// After every call, and after `finish`, which ends all steps with events.
     #[test]

@@ -134,7 +134,7 @@ KINDS = {
         lambda chance: chance.randrange(64),
         batches=True,
     ),
-    "weights of ranges": Kind(
+    "ranges with weights": Kind(
         lambda store: store.ranges("a", ranges(ls.Batch(horizon=9_000), max_weight=9)),
         lambda chance: chance.randrange(64),
         batches=True,

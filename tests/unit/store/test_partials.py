@@ -178,7 +178,7 @@ def test_objects_without_partial_counts_refuse_them(name: str, lives: Lives) -> 
         "people": "person_bound: expected none, for partial counts",
         "batches": 100,
         "ranges of batches": 100,
-        "weights of ranges": 100,
+        "ranges with weights": 100,
         "distinct of batches": 104,
         "values of batches": 117 + 8 * 10,
         "hitters of batches": 111,

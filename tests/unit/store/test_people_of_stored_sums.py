@@ -140,5 +140,8 @@ def test_no_identifier_is_written_and_what_is_spent_names_the_bound(lives: Lives
 
 
 def test_workers_count_no_people(lives: Lives) -> None:
-    with lives.open() as store, pytest.raises(ArgumentValueError, match=r"into: expected"):
+    with (
+        lives.open() as store,
+        pytest.raises(ArgumentValueError, match="^person_bound: expected none, for partial counts"),
+    ):
         of_batches(store).partial_spec()

@@ -255,3 +255,49 @@ def test_windows_after_a_step() -> None:
 def test_refusals(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         by_steps(**options)
+
+
+def test_a_slice_that_goes_on_knows_what_the_core_has_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A handler of a signal may raise any error, after the core has counted."""
+    slides, silent = by_steps(), by_steps()
+    original = WindowTables.add
+
+    def add(*given: Any) -> None:
+        original(*given)
+        raise TimeoutError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(WindowTables, "add", add)
+        with pytest.raises(TimeoutError):
+            slides.update_many([1, 2])
+    assert slides.step == 2
+    slides.tick(1)
+    silent.tick(3)
+    check_steps(slides, silent, [1, 2, None])
+
+
+@pytest.mark.parametrize("call", range(1, 5))
+def test_a_batch_whose_first_slice_is_counted_is_completed(
+    call: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where an error comes after the core has ended the slice."""
+    slides, silent = by_steps(block=2), by_steps(block=2)
+    items = [number % 50 for number in range(11)]
+    slides.update(7)
+    calls = iter(range(1, 1_000))
+    original: Callable[..., None] = HeavyHitters.update_batch
+
+    def update_batch(self: HeavyHitters, *given: Any, **more: Any) -> None:
+        original(self, *given, **more)
+        if next(calls) == call:
+            raise TimeoutError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(HeavyHitters, "update_batch", update_batch)
+        with pytest.raises(TimeoutError):
+            slides.update_many(items)
+    assert slides.step == 12
+    silent.tick(12)
+    check_steps(slides, silent, [7, *items])

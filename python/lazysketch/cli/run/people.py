@@ -95,7 +95,7 @@ def check_people(
 
         if is_store(state):
             return
-    if windows and ledger is not None:
+    if settings.person_bound is not None and windows and ledger is not None:
         check_account(settings)
 
 

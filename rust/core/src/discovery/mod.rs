@@ -176,21 +176,23 @@ impl Discovery {
             self.taken += steps;
             return;
         }
-        self.end_epoch();
+        let mut came_ahead = self.end_epoch();
         let mut left = steps - room;
         while left >= self.spec.steps_per_epoch
-            && self.has_epochs_ahead()
+            && (came_ahead || self.has_epochs_ahead())
             && !planted!("epochs-that-are-skipped-stay-unpublished")
         {
             left -= self.spec.steps_per_epoch;
-            self.end_epoch();
+            came_ahead = self.end_epoch();
         }
         self.epoch += left / self.spec.steps_per_epoch;
         self.taken = left % self.spec.steps_per_epoch;
     }
 
-    /// Publishes the current epoch, even if it is incomplete, and opens the next.
-    pub(crate) fn end_epoch(&mut self) {
+    /// Publishes the current epoch, even if it is incomplete, and opens the next. True if events of
+    /// that one have come before.
+    pub(crate) fn end_epoch(&mut self) -> bool {
+        let mut came_ahead = false;
         if let Some(state) = &mut self.state {
             let epoch = self.epoch;
             state.publish(&self.design, epoch, |mut kept, mut identity| {
@@ -204,10 +206,12 @@ impl Discovery {
             }
             if let Some(following) = state.ahead.remove(&(epoch + 1)) {
                 state.counts = following;
+                came_ahead = true;
             }
         }
         self.epoch += 1;
         self.taken = 0;
+        came_ahead
     }
 
     /// Publishes the current epoch as the last one. It has fewer steps than the others at most, and

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod many_names;
 #[cfg(test)]
-mod refusals;
+mod refused_counts;
 #[cfg(test)]
 mod steps_of_bits;
 #[cfg(test)]
