@@ -33,7 +33,7 @@ BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
         name="merged-partial-stays-open",
         subject="sensitivity",
         claim="Counts that were merged into other ones can be sealed as well.",
-        caught_by=f"{_CORE}::refusals::an_id_is_on_one_content",
+        caught_by=f"{_CORE}::refused_counts::an_id_is_on_one_content",
     ),
     PlantedBug(
         name="gathered-description-counts-the-events",
