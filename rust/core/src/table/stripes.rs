@@ -124,19 +124,7 @@ impl CheckedBatch<'_> {
         };
         let early = skip_to_last_round(cursor, after, step);
         let pushed = Pushed::between(cursor, cursor, table);
-        for events in cut.blocks(0..early) {
-            let due = None;
-            self.count_block(
-                table,
-                &mut sorted,
-                events,
-                &Block {
-                    stripe: cut.stripe,
-                    pushed,
-                    due,
-                },
-            );
-        }
+        self.count_unpushed(table, &mut sorted, 0..early, cut, pushed);
         // Also without further events: at the step of the last one, pushes may be left.
         for events in cut.blocks(early..self.items.len()) {
             let before = *cursor;
@@ -146,17 +134,12 @@ impl CheckedBatch<'_> {
                 before.moved_to(step + events.end as u64)
             };
             let pushed = Pushed::between(&before, cursor, table);
-            let due = Some((step + 1 + events.start as u64, before));
-            self.count_block(
-                table,
-                &mut sorted,
-                events,
-                &Block {
-                    stripe: cut.stripe,
-                    pushed,
-                    due,
-                },
-            );
+            let block = Block {
+                stripe: cut.stripe,
+                pushed,
+                due: Some((step + 1 + events.start as u64, before)),
+            };
+            self.count_block(table, &mut sorted, events, &block);
         }
         true
     }
@@ -167,20 +150,27 @@ impl CheckedBatch<'_> {
             return false;
         };
         let pushed = Pushed::all(table);
-        for events in cut.blocks(0..self.items.len()) {
-            let due = None;
-            self.count_block(
-                table,
-                &mut sorted,
-                events,
-                &Block {
-                    stripe: cut.stripe,
-                    pushed,
-                    due,
-                },
-            );
-        }
+        self.count_unpushed(table, &mut sorted, 0..self.items.len(), cut, pushed);
         true
+    }
+
+    /// Counts events while nothing is pushed.
+    fn count_unpushed(
+        self,
+        table: &mut Table,
+        sorted: &mut [Sorted],
+        events: Range<usize>,
+        cut: Cut,
+        pushed: Pushed,
+    ) {
+        let block = Block {
+            stripe: cut.stripe,
+            pushed,
+            due: None,
+        };
+        for events in cut.blocks(events) {
+            self.count_block(table, sorted, events, &block);
+        }
     }
 
     /// The lists of a block, for each thread.
