@@ -9,6 +9,7 @@ Source: docs/theory.md, Theorem 12d.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch import _native
@@ -97,13 +98,15 @@ class StatisticTables(WindowMaker[StatisticTable]):
     def check(self, items: object, weights: Weights | None) -> None:
         """Raise every error that any of the tables would raise, before the first of them counts."""
         super().check(items, weights)
-        if self._spec.kind == "ranges":  # a table that is as narrow as can be, and never read
-            schedule = Batch(horizon=1)
-            narrow = replace(
-                self._spec, width=2, schedule=schedule, mechanism="haar", person_bound=None
-            )
-            with Ranges.from_spec(narrow) as keys:
+        if self._spec.kind == "ranges":
+            with Ranges.from_spec(self._narrow) as keys:
                 keys._table._add_to_batch(items)
+
+    @cached_property
+    def _narrow(self) -> TableSpec:
+        """The description of ranges that check keys, and are never read: as narrow as can be."""
+        schedule = Batch(horizon=1)
+        return replace(self._spec, width=2, schedule=schedule, mechanism="haar", person_bound=None)
 
     def add(self, table: StatisticTable, items: object, weights: object, user: object) -> None:
         """Count events in the open step of a window."""
@@ -123,11 +126,6 @@ class StatisticTables(WindowMaker[StatisticTable]):
         return ReleasedWindow(
             number=number, begin=begin, end=end, ended=ended, whole=whole, release=table.release()
         )
-
-    def refused(self, table: StatisticTable) -> int:
-        """Return how many events of a window were beyond the bounds of people."""
-        people = _native.People.of_table(table._table)
-        return 0 if people is None else people.refused
 
     @property
     def bounds_people(self) -> bool:

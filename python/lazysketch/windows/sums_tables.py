@@ -124,11 +124,6 @@ class SumsTables(WindowMaker[SumsTable]):
             number=number, begin=begin, end=end, ended=ended, whole=whole, release=table.release()
         )
 
-    def refused(self, table: SumsTable) -> int:
-        """Return how many events of a window were beyond the bounds of people."""
-        people = _native.People.of_table(table._table)
-        return 0 if people is None else people.refused
-
     @property
     def bounds_people(self) -> bool:
         """True if windows bound people."""

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import numpy as np
-
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentValueError
@@ -173,7 +171,7 @@ class SumsWindows(StatisticWindows[ReleasedWindow[SumsRelease]]):
 
     def _weights(self, values: object) -> Weights:
         """Return the integers of values; signs in two's complement, as the core takes them."""
-        return self._grid.integers(plain_values(values)).view(np.uint64)
+        return self._grid.weights(plain_values(values))
 
     def release(self, last: int = 1) -> SumsRelease:
         """Return one release of the last windows that ended.

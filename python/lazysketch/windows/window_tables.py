@@ -137,13 +137,14 @@ class WindowMaker(ABC, Generic[Table]):
             whole: False if the window was opened late or ended early.
         """
 
-    @abstractmethod
     def refused(self, table: Table) -> int:
         """Return how many events of a window were beyond the bounds of people.
 
         Args:
             table: that of the window, closed or not.
         """
+        people = _native.People.of_table(core_tables(table)[0])
+        return 0 if people is None else people.refused
 
     @property
     @abstractmethod
@@ -211,11 +212,6 @@ class WindowTables(WindowMaker[HeavyHitters]):
     ) -> Window:
         """Return the published part of a window."""
         return published(table, ended=ended, number=number, begin=begin, end=end, whole=whole)
-
-    def refused(self, table: HeavyHitters) -> int:
-        """Return how many events of a window were beyond the bounds of people."""
-        people = _native.People.of_table(table._table)
-        return 0 if people is None else people.refused
 
     @property
     def listed(self) -> tuple[Item, ...]:

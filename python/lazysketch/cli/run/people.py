@@ -42,11 +42,6 @@ _WHOLE: Final = frozenset({"host", "name"})
 _OF_A_PERSON: Final = frozenset({"remote", "first", "last", "full", "family", "given", "screen"})
 
 
-class _OfPeople(Protocol):
-    @property
-    def person_bound(self) -> PersonBound | None: ...
-
-
 class Refusing(Protocol):
     """What bounds people, as the operator sees it."""
 
@@ -95,21 +90,21 @@ def check_people(
 
         if is_store(state):
             return
-    if settings.person_bound is not None and windows and ledger is not None:
-        check_account(settings)
+    bound = settings.person_bound
+    if windows and ledger is not None:
+        check_account(bound)
 
 
-def check_account(settings: _OfPeople) -> None:
+def check_account(bound: PersonBound | None) -> None:
     """Raise unless a ledger has an account of what is counted in windows.
 
     Args:
-        settings: The options of what is counted.
+        bound: What is counted of one person; None without people.
 
     Raises:
         ArgumentTypeError: People, each of whom spends once in each window.
-        ArgumentValueError: A number outside its range.
     """
-    if settings.person_bound is not None:
+    if bound is not None:
         raise ArgumentTypeError(
             "--ledger: expected no --window with --user, since a person in several windows spends "
             "once in each of them, got one"

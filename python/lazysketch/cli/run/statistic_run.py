@@ -139,10 +139,9 @@ def _check_windows(
         )
     if charged.ledger is None:
         return
-    if not isinstance(counting, DistinctSettings):
-        check_account(counting)
-    else:
+    if isinstance(counting, DistinctSettings):
         raise ArgumentTypeError(
             "--ledger: expected no --window of distinct items, since an item in several windows "
             "spends once in each of them, got one"
         )
+    check_account(counting.person_bound)
