@@ -106,6 +106,17 @@ BUGS_OF_RANGES: Final = (
         ),
     ),
     PlantedBug(
+        name="coefficients-believed-whole",
+        subject="estimates",
+        claim="Cells of nodes below the noise tell their halves as those of heavy nodes do.",
+        caught_by="tests/unit/estimation/test_shrunk_coefficients.py::"
+        "test_the_estimates_have_the_least_error_among_multiples_of_the_cells[5.0]",
+        patch=edited(
+            "lazysketch.estimation.shrunk_coefficients:ShrunkCoefficients.expected",
+            ("(own + self.disturbances[depth])", "own"),
+        ),
+    ),
+    PlantedBug(
         name="quantiles-of-the-left-half",
         subject="estimates",
         claim="A share of all keys is one of those in the left half of the domain.",

@@ -21,6 +21,7 @@ from functools import cache, cached_property
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch.estimation.shrunk_coefficients import ShrunkCoefficients
 from lazysketch.estimation.symmetric_sums import (
     SampledErrors,
     SymmetricError,
@@ -158,7 +159,8 @@ class KeyRanges:
     def _within_nodes(self, key: int) -> float:
         """Return an estimate of the number of keys below one, in which no half exceeds its node.
 
-        So a heavy node that collides with a light one moves an estimate by the light one at most.
+        So a heavy node that collides with a light one moves an estimate by the light one at most,
+        and nodes below the noise are split evenly.
         """
         if key == 0:
             return 0.0
@@ -175,6 +177,12 @@ class KeyRanges:
         return below
 
     @cached_property
+    def _coefficients(self) -> ShrunkCoefficients:
+        return ShrunkCoefficients.of(
+            self.table, exact=self._exact, noise_variance=self.noise_variance
+        )
+
+    @cached_property
     def _all_keys(self) -> float:
         return math.fsum(max(float(self.table[0, half]), 0.0) for half in (0, 1))
 
@@ -186,7 +194,8 @@ class KeyRanges:
         is_right = bool(key >> (self.bits - 1 - row) & 1)
         cell = float(self.table[self._cell(row, key, columns)])
         coefficient = -cell if bool(flipped[row]) != is_right else cell
-        return min(max(0.5 * (node + coefficient), 0.0), node)
+        expected = self._coefficients.expected(row, node, coefficient)
+        return min(max(0.5 * (node + expected), 0.0), node)
 
     def _below(self, key: int) -> list[tuple[Cell, float]]:
         """Return the cells, with factors, whose sum is the number of keys below one."""

@@ -35,7 +35,7 @@ def exact(keys: npt.NDArray[np.int64], width: int = 16) -> KeyRanges:
     for key in keys.tolist():
         signs = 1 - 2 * located(key)[1].astype(np.int64)
         np.add.at(table.reshape(-1), places(key), signs)
-    return KeyRanges(table=table, locate=located, noise_variance=1.0)
+    return KeyRanges(table=table, locate=located, noise_variance=1e-12)
 
 
 @pytest.mark.parametrize("width", [7, 8, 16])
@@ -58,7 +58,7 @@ def first_key_that_reaches(keys: npt.NDArray[np.int64], share: float) -> int:
 @pytest.mark.parametrize("among", [[0], [31], [3, 4], range(1 << BITS)])
 def test_every_quantile_is_exact_without_noise(width: int, among: list[int]) -> None:
     keys = np.random.default_rng(4).choice(among, 200)
-    counts = replace(exact(keys, width), noise_variance=1e-12)
+    counts = exact(keys, width)
     for number in range(1, 40):
         share = number / 40 + 0.001  # no share is a number of keys
         if share < 1.0:
@@ -91,7 +91,7 @@ def test_noise_widens_a_quantile_to_keys_that_the_counts_do_not_reject() -> None
 
 
 def test_a_range_has_few_cells_and_the_deviation_of_its_weights() -> None:
-    counts = exact(np.arange(1 << BITS))
+    counts = replace(exact(np.arange(1 << BITS)), noise_variance=1.0)
     for low, high in itertools.combinations(range((1 << BITS) + 1), 2):
         factors = counts.factors(low, high)
         assert len(factors) <= 2 * BITS
