@@ -10,7 +10,6 @@ Source: docs/theory.md, "Ranges of keys"; W. James and C. Stein, "Estimation wit
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Final
 
