@@ -57,12 +57,12 @@ class ShrunkCoefficients:
             spreads.append(max(coefficients / nodes, _LEAST_SPREAD) if nodes else 1.0)
             nodes = (nodes + coefficients) / 2.0
         # Half of the cells tell: heavy nodes, which are in few of them, do not count.
-        middles = np.median(np.abs(shared), axis=1) / _MEDIAN_OF_NORMAL if len(shared) else []
+        middles = [float(np.median(np.abs(row))) / _MEDIAN_OF_NORMAL for row in shared]
         return cls(
             tuple(spreads),
             (
                 *(noise_variance for _ in range(exact + 1)),
-                *(max(float(middle) ** 2, noise_variance) for middle in middles),
+                *(max(middle**2, noise_variance) for middle in middles),
             ),
         )
 
