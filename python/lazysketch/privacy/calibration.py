@@ -224,18 +224,28 @@ class _Account:
                     "epsilon: expected one that 127-bit noise draws can serve (below about 20), "
                     f"got {self.epsilon:g}; lower epsilon"
                 )
-            raise ArgumentValueError(
-                f"delta: expected at least {tails / _NUMERIC_SHARE:.3g}, the reach of "
-                f"127-bit noise draws at epsilon = {self.epsilon:g}, got {self.delta:g}; "
-                "raise delta or lower epsilon"
-            )
+            # What the factor of delta takes is not left for the tails.
+            left = _NUMERIC_SHARE - self.delta_numeric(sigma) / self.delta + tails / self.delta
+            if left > 0.0:
+                raise ArgumentValueError(
+                    f"delta: expected at least {_rounded_up(tails / left)}, the reach of "
+                    f"127-bit noise draws at epsilon = {self.epsilon:g}, got {self.delta:g}; "
+                    "raise delta or lower epsilon"
+                )
         if max(of_epsilon, of_delta) > _NUMERIC_SHARE:
             raise ArgumentValueError(
                 "epsilon: expected a budget of which floating point takes at most 1 %, "
                 f"got {self.epsilon:g}, of which it takes "
-                f"{100 * max(of_epsilon, of_delta):.4g} % or more; "
-                "raise epsilon or lower max_weight or max_events_per_user"
+                f"{100 * max(of_epsilon, of_delta):.4g} % or more; raise epsilon, or lower "
+                "max_weight, max_events_per_user or person_bound, of sums raise step, or give a "
+                "horizon"
             )
+
+
+def _rounded_up(number: float) -> str:
+    """Return a positive number with three digits, none of them rounded down."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return f"{math.ceil(number / unit) * unit:.3g}"
 
 
 def _switching_of_draws(draws: int, sigma: float) -> float:

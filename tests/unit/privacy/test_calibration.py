@@ -323,7 +323,7 @@ def test_both_sides_of_one_percent_of_delta() -> None:
     accepted, message = one_percent({"delta": 1e-12}, "draws", 1, 2**80)
     noise = made(delta=1e-12, draws=accepted)
     assert 0.00999 * noise.delta <= noise.delta_numeric <= 0.01 * noise.delta
-    assert message.startswith("delta: expected at least 1e-12, ")
+    assert message.startswith("delta: expected at least 1.01e-12, ")
 
 
 def test_an_excess_of_delta_that_depends_on_sigma_names_epsilon() -> None:

@@ -247,7 +247,8 @@ def plan(
     """
     check_options(context, of)
     if of != ITEMS:
-        write(_of_statistic(of, stream, privacy, goal, bins=bins, size=size), output=output)
+        found_of = _of_statistic(of, stream, privacy, goal, bins=bins, size=size, reading=reading)
+        write(found_of, output=output)
         return
     found = _planned(stream, privacy, goal, reading=reading)
     if plot is not None:
@@ -263,6 +264,7 @@ def _of_statistic(
     *,
     bins: int,
     size: SizeSettings,
+    reading: InputSettings,
 ) -> Report:
     steps = length_of(
         steps=stream.steps,
@@ -300,6 +302,8 @@ def _of_statistic(
             bits=size.bits,
             width=size.width or _WIDTH_OF_RANGES,
             prefix=size.prefix,
+            max_weight=reading.max_weight,
+            mean_weight=stream.mean_weight,
             person_bound=size.person_bound(privacy.max_events_per_user),
             steps=steps,
             horizon=stream.horizon,

@@ -44,7 +44,10 @@ _OPTIONS: Final = {
         *(*_LENGTHS, *_GUARANTEE, "max_events_per_user", "share", "skew", "distinct"),
         *("low", "high", "depth", "width", "cells", "per_cell", "most_people"),
     },
-    RANGES: {*_LENGTHS, *_GUARANTEE, *_PEOPLE, "bits", "width", "prefix"},
+    RANGES: {
+        *(*_LENGTHS, *_GUARANTEE, *_PEOPLE, "bits", "width", "prefix"),
+        *("max_weight", "mean_weight"),
+    },
 }
 _OF_OTHERS: Final = {
     *("bins", "bits", "prefix", "low", "high", "depth", "width"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run.plan_parts import (
@@ -270,6 +271,8 @@ def plan_of_ranges(
     bits: int,
     width: int,
     prefix: int | None,
+    max_weight: int | None,
+    mean_weight: float | None,
     person_bound: PersonBound | None,
     steps: int | None,
     horizon: int | None,
@@ -283,6 +286,8 @@ def plan_of_ranges(
         bits: Of a key.
         width: The number of columns.
         prefix: Bits of the networks whose error is predicted; half of those of a key if None.
+        max_weight: The largest weight of a key; None if keys have none.
+        mean_weight: The mean weight of a key; the largest if None.
         person_bound: What is counted of a person, if people are protected.
         steps: The length of the stream.
         horizon: The largest length, if known.
@@ -290,11 +295,14 @@ def plan_of_ranges(
         confidence: Of the interval.
 
     Raises:
+        ArgumentTypeError: A mean of weights that no key has.
         ArgumentValueError: A value outside its range.
     """
     from lazysketch import plan_ranges
     from lazysketch.specification.schedules import Single
 
+    if mean_weight is not None and max_weight is None:
+        raise ArgumentTypeError("--mean-weight: expected --max-weight too, got none")
     at_end = at_end_of(reads)
     keys = steps or horizon or 1
     found = plan_ranges(
@@ -302,6 +310,8 @@ def plan_of_ranges(
         bits=bits,
         width=width,
         prefix=prefix,
+        max_weight=max_weight or 1,
+        mean_weight=mean_weight,
         epsilon=privacy.epsilon,
         delta=privacy.delta,
         relation=privacy.relation,
@@ -316,18 +326,21 @@ def plan_of_ranges(
     together = f" --max-events-per-user {events}" if events > 1 else ""
     length = None if at_end else horizon
     guarantee = guarantee_options(privacy, length, person_bound=person_bound)
-    options = f"--bits {bits} --width {width} {guarantee}"
+    weighted = "" if max_weight is None else f"--weight FIELD --max-weight {max_weight} "
+    options = f"--bits {bits} --width {width} {weighted}{guarantee}"
+    total = keys * (found.spec.max_weight if mean_weight is None else mean_weight)
+    in_units = "" if max_weight is None else f", in weights of {total:,.0f} in all"
     return plan_report(
         rows=[
-            error_row("range, interval", found.half_width, found.half_width / keys),
-            error_row("range", found.standard_error, found.standard_error / keys),
-            error_row(f"network /{found.prefix}", found.prefix_error, found.prefix_error / keys),
-            error_row("all keys", found.total_error, found.total_error / keys),
+            error_row("range, interval", found.half_width, found.half_width / total),
+            error_row("range", found.standard_error, found.standard_error / total),
+            error_row(f"network /{found.prefix}", found.prefix_error, found.prefix_error / total),
+            error_row("all keys", found.total_error, found.total_error / total),
         ],
         size=f"{bits} bits x {width:,} columns, {found.memory:,} bytes",
         error=(
             f"half-width of the {found.confidence:.4g} interval of a range between two of "
-            f"{keys:,} keys that are spread evenly, and root mean square errors"
+            f"{keys:,} keys that are spread evenly, and root mean square errors{in_units}"
         ),
         spec=found.spec,
         steps=found.steps,
@@ -336,6 +349,7 @@ def plan_of_ranges(
             "bits": bits,
             "width": width,
             "keys": keys,
+            "max_weight": found.spec.max_weight,
             "prefix": found.prefix,
             "memory": found.memory,
             "standard_error": found.standard_error,
@@ -348,4 +362,10 @@ def plan_of_ranges(
 
 
 def _sums_row(part: str, error: float, of: float) -> Row:
-    return {"part": part, "error": error, "relative_error": error / of if of else None}
+    """Return a row with at least three digits of an error in units of the values."""
+    digits = max(1, 2 - math.floor(math.log10(error))) if error > 0.0 else 1
+    return {
+        "part": part,
+        "error": round(error, digits),
+        "relative_error": error / of if of else None,
+    }

@@ -56,9 +56,7 @@ def test_sums_by_item(capsys: pytest.CaptureFixture[str]) -> None:
     options: dict[str, Any] = {"low": 0, "high": 1500, "epsilon": 1.0, "delta": 1e-8}
     same = ls.plan_sums(steps=10**6, share=0.02, distinct=10_000, **options)
     assert [row["error"] for row in found["errors"]] == [
-        same.sum_error,
-        same.count_error,
-        same.mean_error,
+        *(round(same.sum_error, 1), round(same.count_error, 1), round(same.mean_error, 1))
     ]
     assert found["errors"][0]["relative_error"] == same.sum_error / (20_000 * 750)
     shown = "--low 0 --high 1500 --depth 5 --width 1024 --epsilon 1 --delta 1e-08"
@@ -66,6 +64,9 @@ def test_sums_by_item(capsys: pytest.CaptureFixture[str]) -> None:
     ended = planned(capsys, "--of sums --steps 1e6 --low -1 --high 1 --width 256 --reads end")
     assert ended["schedule"] == "single"
     assert ended["errors"][0]["relative_error"] is None
+    mean = ended["errors"][2]["error"]
+    assert mean == pytest.approx(ended["mean_error"], rel=5e-3)
+    assert len(str(mean)) <= len("0.00123")
 
 
 def test_ranges_of_keys(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,6 +83,36 @@ def test_ranges_of_keys(capsys: pytest.CaptureFixture[str]) -> None:
     people = planned(capsys, "--of ranges --steps 1e6 --max-events-per-user 4 --reads end")
     assert people["options"].endswith("--max-events-per-user 4")
     assert (people["schedule"], people["prefix"], people["bits"]) == ("single", 16, 32)
+
+
+def test_weights_of_ranges(capsys: pytest.CaptureFixture[str]) -> None:
+    """Noise grows with the largest weight; what collides with the mean too."""
+    words = "--of ranges --horizon 1e6 --bits 24"
+    plain, heavy = (planned(capsys, f"{words}{more}") for more in ("", " --max-weight 1500"))
+    same = ls.plan_ranges(
+        keys=10**6,
+        bits=24,
+        horizon=10**6,
+        epsilon=1.0,
+        delta=1e-8,
+        max_weight=1500,
+        mean_weight=400.0,
+    )
+    light = planned(capsys, f"{words} --max-weight 1500 --mean-weight 400")
+    for name in ("standard_error", "prefix_error", "total_error", "half_width", "max_weight"):
+        assert light[name] == getattr(same, name, 1500)
+    assert light["standard_error"] < heavy["standard_error"]
+    for name in ("standard_error", "total_error"):
+        # The rows that are as good as possible do not fit so much noise.
+        assert 1500 * plain[name] <= heavy[name] < 1.25 * 1500 * plain[name]
+    shares = [row["relative_error"] for row in light["errors"]]
+    assert shares[1] == pytest.approx(same.standard_error / 400e6)
+    assert shares[3] == pytest.approx(same.total_error / 400e6)
+    assert heavy["errors"][1]["relative_error"] == heavy["standard_error"] / 1500e6
+    shown = "--bits 24 --width 4096 --weight FIELD --max-weight 1500 --epsilon 1"
+    assert light["options"].startswith(shown)
+    assert main(shlex.split(f"plan {words} --max-weight 1500 --mean-weight 400")) == 0
+    assert "in weights of 400,000,000 in all" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("of", ["values", "ranges"])
@@ -112,9 +143,7 @@ def test_people_of_sums(capsys: pytest.CaptureFixture[str]) -> None:
     same = ls.plan_sums(steps=10**6, share=0.02, person_bound=bound, **options)
     found = planned(capsys, f"{words} --cells 4 --per-cell 3")
     assert [row["error"] for row in found["errors"]] == [
-        same.sum_error,
-        same.count_error,
-        same.mean_error,
+        *(round(same.sum_error, 1), round(same.count_error, 1), round(same.mean_error, 1))
     ]
     assert found["options"].endswith(" --user FIELD --cells 4 --per-cell 3")
     event = ls.plan_sums(steps=10**6, share=0.02, **options)
@@ -170,6 +199,17 @@ def test_people_of_sums(capsys: pytest.CaptureFixture[str]) -> None:
         (
             "--of sums --steps 9 --low 0 --high 1 --error 1%",
             "--error: expected none with --of sums",
+        ),
+        ("--of ranges --steps 9 --mean-weight 4", "--mean-weight: expected --max-weight too"),
+        ("--of ranges --steps 9 --max-weight 2 --mean-weight 4", "--mean-weight: expected a num"),
+        ("--of values --steps 9 --max-weight 2", "--max-weight: expected none with --of values"),
+        (
+            "--of sums --steps 9 --low 0 --high 1 --cells 10",
+            "--delta: expected at least 1.01e-08, the reach of",
+        ),
+        (
+            "--of sums --steps 9 --low 0 --high 1 --cells 50",
+            "person_bound, of sums raise step, or give a horizon",
         ),
         ("--steps 1e6 --low 8", "--low: expected none with --of items"),
         ("--of values", "--steps: expected the length of the stream"),
