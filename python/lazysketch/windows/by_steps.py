@@ -10,6 +10,7 @@ from typing import Generic, Protocol
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
+from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.releases.items import Item
 from lazysketch.windows.batches import (
     People,
@@ -123,6 +124,14 @@ class BySteps(OneOpenWindow[One]):
             return False
         table.update(item, weight, user=user)
         return True
+
+    @property
+    def open_for_single_events(self) -> tuple[_native.HeavySketch, int] | None:
+        """The table of the core that counts all of an event, and the length of a window."""
+        table = self._state.table
+        if type(table) is not HeavyHitters or not isinstance(table._table, _native.HeavySketch):
+            return None
+        return table._table, self._every
 
     def tick(self, steps: int) -> None:
         """Take steps without an event."""

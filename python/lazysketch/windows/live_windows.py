@@ -101,6 +101,8 @@ class LiveWindows(RunningWindows[Window]):
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
+        if time is None and user is None and self._lock.add_one(item, weight):
+            return
         if time is None and self._add_one(item, weight, user):
             return
         times = None if time is None else [instant_of("time", time)]

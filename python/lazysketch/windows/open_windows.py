@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Generic
 
+from lazysketch import _native
 from lazysketch.releases.items import Item
 from lazysketch.windows.window import AnyWindow
 from lazysketch.windows.window_tables import Table, WindowMaker
@@ -117,6 +118,16 @@ class OpenWindows(ABC, Generic[Table]):
             Whether it was counted; otherwise :meth:`add` has to count it.
         """
         return False
+
+    @property
+    def open_for_single_events(self) -> tuple[_native.HeavySketch, int] | None:
+        """Where single events of weights up to the largest are counted; after :meth:`add_one`.
+
+        Returns:
+            The table of the core that counts all of an event, and the number of steps with which
+            its window ends; None if there is no such table.
+        """
+        return None
 
     @abstractmethod
     def advance(self) -> None:

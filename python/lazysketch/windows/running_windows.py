@@ -132,7 +132,11 @@ class RunningWindows(ClosedByBlock, PublicFacts[Held]):
     @exclusive
     def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:
         self._refuse_nested()
-        return self._live.add_one(item, weight, user)
+        if not self._live.add_one(item, weight, user):
+            return False
+        if (place := self._live.open_for_single_events) is not None:
+            self._lock.open_for(*place)
+        return True
 
     def _opened(self) -> OpenWindows[Any]:
         self._refuse_nested()

@@ -272,6 +272,12 @@ impl GuardedSketch {
             .map_err(|poisoned| broken(poisoned.into_inner()))
     }
 
+    /// Lock the core at once; none in a child process, or if another thread has the core.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Core>> {
+        self.check_generation().ok()?;
+        self.inner.try_lock().ok()
+    }
+
     /// Count events. Up to [`SHORT_BATCH`] are counted under the interpreter lock, like single
     /// updates.
     #[inline]

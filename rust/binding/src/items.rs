@@ -140,6 +140,14 @@ pub(crate) fn with_item<T>(
     with_uncommon(object, refuse, with)
 }
 
+/// True for str, int and bytes themselves, of which [`with_item`] calls no method in Python.
+#[inline]
+pub(crate) fn is_common(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBytes>()
+}
+
 /// Convert a signed 64-bit integer, the commonest item and the fastest to convert.
 #[inline]
 pub(crate) fn small_integer(object: &Bound<'_, PyAny>) -> Option<i64> {

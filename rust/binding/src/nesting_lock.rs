@@ -3,9 +3,19 @@
 //! Values and clocks are objects of the caller, whose methods may call the object that is just
 //! reading them. A lock of `threading` does not say so, and a flag in Python would stay set after an
 //! interrupt between two bytecodes.
+//!
+//! A single event that changes nothing but a count needs no lock: it is counted while the
+//! interpreter lock is held and no Python code runs. The lock knows the table that takes it, from a
+//! holder that has just counted there until it is taken again. So whatever else changes, an event
+//! takes the long way once, which decides anew.
 
+use crate::heavy_sketch::{HeavySketch, guarded};
+use crate::items::{is_common, no_item, with_item};
+use lazysketch_core::item::Item;
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A lock that a thread can take again while it holds it.
 #[pyclass(frozen, module = "lazysketch._native")]
@@ -14,9 +24,25 @@ pub(crate) struct NestingLock {
     acquire: Py<PyAny>,
     release: Py<PyAny>,
     held: AtomicU64,
+    /// Where single events are counted until the lock is taken again.
+    open: Mutex<Option<OpenTable>>,
+}
+
+/// A table, and the steps that it may have after an event.
+struct OpenTable {
+    table: Py<HeavySketch>,
+    most: u64,
 }
 
 impl NestingLock {
+    fn set_open(&self, open: Option<OpenTable>) {
+        let mut place = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Dropped after the release: that of a table may take long.
+        let before = std::mem::replace(&mut *place, open);
+        drop(place);
+        drop(before);
+    }
+
     /// Call a function while the lock is held.
     pub(crate) fn held_for<'py, T>(
         &self,
@@ -39,12 +65,14 @@ impl NestingLock {
             acquire: inner.getattr("acquire")?.unbind(),
             release: inner.getattr("release")?.unbind(),
             held: AtomicU64::new(0),
+            open: Mutex::new(None),
         })
     }
 
     fn acquire(&self, py: Python<'_>) -> PyResult<()> {
         self.acquire.call0(py)?;
         self.held.fetch_add(1, Ordering::Relaxed);
+        self.set_open(None);
         Ok(())
     }
 
@@ -58,5 +86,49 @@ impl NestingLock {
     #[getter]
     fn nested(&self) -> bool {
         self.held.load(Ordering::Relaxed) > 1
+    }
+
+    /// Let [`Self::add_one`] count events in a table that has fewer than `steps` steps after them,
+    /// until the lock is taken again; only the holder may ask.
+    fn open_for(&self, table: Py<HeavySketch>, steps: u64) {
+        let most = steps.saturating_sub(1);
+        self.set_open(Some(OpenTable { table, most }));
+    }
+
+    /// Count one event in the open table. False, and nothing is counted, if there is none, or if
+    /// the lock is held, the item or the weight is not of a common type, or anything is wrong: the
+    /// caller then takes the lock.
+    fn add_one(&self, item: &Bound<'_, PyAny>, weight: &Bound<'_, PyAny>) -> bool {
+        let weight = weight.cast_exact::<PyInt>().ok();
+        let Some(weight) = weight.and_then(|weight| weight.extract::<u64>().ok()) else {
+            return false;
+        };
+        // Another item may have a method that changes what this lock guards.
+        let counted = is_common(item).then(|| {
+            with_item(item, &no_item, |converted| {
+                Ok(self.count(item.py(), converted, weight))
+            })
+        });
+        matches!(counted, Some(Ok(true)))
+    }
+}
+
+impl NestingLock {
+    /// No Python code runs in between, so no other thread takes the lock meanwhile.
+    fn count(&self, py: Python<'_>, item: Item<'_>, weight: u64) -> bool {
+        if self.held.load(Ordering::Relaxed) > 0 {
+            return false;
+        }
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(OpenTable { table, most }) = &*open else {
+            return false;
+        };
+        let Some(mut core) = guarded(table.bind(py)).try_lock() else {
+            return false;
+        };
+        core.heavy().is_ok_and(|sketch| {
+            let has_room = sketch.sketch().step() < *most;
+            has_room && sketch.update(item, weight).is_ok()
+        })
     }
 }
