@@ -710,10 +710,8 @@ def add_to_batch_of_all(
     steps: Sequence[Sequence[tuple[int, int]]] | None = None,
 ) -> None: ...
 def add_bounded_to_batch_of_all(
-    tables: Sequence[PrivateSketch],
-    items: Sequence[LoggedEvents],
+    streams: Sequence[Sequence[tuple[PrivateSketch, object, object]]],
     user: Sequence[LoggedEvents | LoggedPeople],
-    weights: Sequence[object],
     *,
     steps: Sequence[Sequence[tuple[int, int]]] | None = None,
 ) -> None: ...

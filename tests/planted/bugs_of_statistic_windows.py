@@ -187,6 +187,22 @@ BUGS_OF_STATISTIC_WINDOWS: Final = (
         ),
     ),
     PlantedBug(
+        name="people-of-a-range-forgotten-with-each-batch",
+        subject="sensitivity",
+        claim="Windows of a range let everyone contribute as much again with every batch.",
+        caught_by=_OF_PEOPLE + "test_a_window_of_a_range_counts_by_the_rule[sums-None]",
+        patch=edited(
+            "lazysketch.windows.by_time:ByTime.add",
+            (
+                "of_windows = [",
+                (
+                    "for one in batches: _native.People.of_table(one[0][0]).forget()\n"
+                    "        of_windows = ["
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
         name="stored-windows-forget-people",
         subject="durable state",
         claim="A checkpoint of windows of a statistic leaves out what people contributed.",

@@ -134,9 +134,10 @@ BUGS_OF_WINDOWS: Final = (
             (
                 "_native.add_to_batch_of_all(",
                 (
-                    "for parts in (parts, [(self._live[at + 1]._table, positions)"
+                    "for tables, split, weights_of in ((tables, split, weights_of),"
+                    " tuple(zip(*[(self._live[at + 1]._table, *batch[1:])"
                     " for at, one in enumerate(self._live[:-1])"
-                    " for table, positions in parts if one._table is table]):"
+                    " for batch in whole if batch[0] is one._table])) or ((), (), ())):"
                     " _native.add_to_batch_of_all("
                 ),
             ),

@@ -86,30 +86,24 @@ class ByTime(OpenWindows[One]):
             if number >= 0
         ]
         batches = [
-            batch
-            for table, positions in parts
-            for batch in self._tables.core_batches(
+            self._tables.core_batches(
                 table,
                 taken(events, positions),
                 None if given is None else given[positions],
             )
+            for table, positions in parts
         ]
-        tables = [table for table, _, _ in batches]
-        split, weights_of = [part for _, part, _ in batches], [of for _, _, of in batches]
         steps = None
         if self._slices > 1:
             steps = [self._steps_of(places[positions]) for _, positions in parts]
         # One call of the core for all windows, which no interrupt divides.
         if people is None:
+            whole = [batch for of_window in batches for batch in of_window]
+            tables, split, weights_of = zip(*whole, strict=True) if whole else ((), (), ())
             _native.add_to_batch_of_all(tables, split, weights_of, steps=steps)
         else:
-            _native.add_bounded_to_batch_of_all(
-                tables,
-                [_native.logged_events(part) for part in split],
-                [people.take(positions) for _, positions in parts],
-                weights_of,
-                steps=steps,
-            )
+            of_windows = [people.take(positions) for _, positions in parts]
+            _native.add_bounded_to_batch_of_all(batches, of_windows, steps=steps)
 
     def _steps_of(self, places: Times) -> list[tuple[int, int]]:
         """Return the steps of one table that have events, in order, and how many."""

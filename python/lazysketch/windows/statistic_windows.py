@@ -74,11 +74,6 @@ class StatisticWindows(RunningWindows[Held], KeptWindows[Held]):
         if every is None:
             raise ArgumentTypeError(f"every: expected a length, as in {self._EXAMPLE}, got none")
         cut = cut_of(every, begin=begin, end=end, slices=slices, clock=clock)
-        if cut.takes_times and options.get("person_bound") is not None:
-            raise ArgumentTypeError(
-                "person_bound: expected none for windows of a range, got one; cut the stream by "
-                "the clock or by steps"
-            )
         kept = checked_integer("keep", keep, most=MOST_KEPT)
         spec = self._spec_of(cut, **options)
         _check_memory(cut, spec)

@@ -1,7 +1,11 @@
 //! What each person has contributed, for Python.
 
-use crate::bounded_change::{BoundedChange, PeopleOfTables, Place, make_all, people_of};
+use crate::bounded_change::{
+    BoundedChange, BoundedTable, PeopleOfTables, Place, make_all, people_of,
+};
 use crate::errors::{ArgumentValueError, raise};
+use crate::event_logging::{logged_events, logged_for_table};
+use crate::heavy_sketch::HeavySketch;
 use crate::key::Key;
 use crate::logged_events::LoggedEvents;
 use crate::logged_people::LoggedPeople;
@@ -158,50 +162,113 @@ pub(crate) fn people_of_batch(user: &Bound<'_, PyAny>) -> PyResult<LoggedEvents>
     people_of(user)
 }
 
-/// Count events of the open step, at every table those of its own, as far as the people of each
-/// table may contribute them. With `steps` they are those of later steps too.
+/// What one table counts: the table, the items of its events, and their weights or None.
+type BatchOfTable<'py> = (
+    Bound<'py, PrivateSketch>,
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyAny>>,
+);
+
+/// Count events of the open steps of some streams, such as windows, each with people of its own: of
+/// each stream what its people may contribute, at all of its tables or at none. With `steps` events
+/// are those of later steps too.
+///
+/// The tables of one stream have the same cells and bounds, so the first one decides for all.
 #[pyfunction]
 #[pyo3(
-    signature = (tables, items, user, weights, *, steps=None),
-    text_signature = "(tables, items, user, weights, *, steps=None)"
+    signature = (streams, user, *, steps=None),
+    text_signature = "(streams, user, *, steps=None)"
 )]
 pub(crate) fn add_bounded_to_batch_of_all<'py>(
     py: Python<'py>,
-    tables: Vec<Bound<'py, PrivateSketch>>,
-    items: Vec<Bound<'py, LoggedEvents>>,
+    streams: Vec<Vec<BatchOfTable<'py>>>,
     user: Vec<Bound<'py, PyAny>>,
-    weights: Vec<Option<Bound<'py, PyAny>>>,
     steps: Option<Vec<StepsOfTable>>,
 ) -> PyResult<()> {
-    let steps = parts_of(steps, tables.len())?;
-    if [items.len(), user.len(), weights.len()] != [tables.len(); 3] {
-        let message = "items: expected one batch per table, got another number";
+    let steps = parts_of(steps, streams.len())?;
+    if user.len() != streams.len() {
+        let message = "user: expected the people of each stream, got another number";
         return Err(ArgumentValueError::new_err(message));
     }
-    let identify = |(table, user): (&Bound<'py, PrivateSketch>, &Bound<'py, PyAny>)| {
-        table.get().bounded().people()?.identified(user)
-    };
-    let user: Vec<_> = (tables.iter().zip(&user))
-        .map(identify)
-        .collect::<PyResult<_>>()?;
-    let mut changes = Vec::with_capacity(tables.len());
-    for (at, table) in tables.iter().enumerate() {
-        let table = table.get().bounded();
-        changes.push(BoundedChange {
-            people: table.people()?,
-            tables: vec![(table.guarded, table.fingerprinter)],
-            bounded: 1,
-            items: vec![items[at].get().items()],
-            user: user[at].get().identities(),
-            weights: TableWeights::shared(weights_of(weights[at].as_ref())?, 1),
-            empty: Vec::new(),
-            place: match &steps {
-                None => Place::OpenStep,
-                Some(parts) => Place::Steps(&parts[at]),
-            },
-        });
+    let mut converted = Vec::with_capacity(streams.len());
+    for (stream, user) in streams.iter().zip(&user) {
+        converted.push(StreamOfPeople::of(stream, user)?);
     }
+    let place = |at: usize| match &steps {
+        None => Place::OpenStep,
+        Some(parts) => Place::Steps(&parts[at]),
+    };
+    let changes: Vec<_> = (converted.iter().enumerate())
+        .map(|(at, stream)| stream.change(place(at)))
+        .collect::<PyResult<_>>()?;
     make_all(py, &changes)
+}
+
+/// A batch of one stream for all of its tables, converted.
+struct StreamOfPeople<'a, 'py> {
+    tables: Vec<BoundedTable<'a>>,
+    items: Vec<Bound<'py, LoggedEvents>>,
+    user: Bound<'py, LoggedPeople>,
+    weights: Vec<Option<Bound<'py, PyAny>>>,
+}
+
+impl<'a, 'py> StreamOfPeople<'a, 'py> {
+    fn of(stream: &'a [BatchOfTable<'py>], user: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let cells =
+            |table: &Bound<'py, PrivateSketch>| (table.get().shape, table.get().person_bound);
+        let same = stream
+            .iter()
+            .all(|(table, ..)| cells(table) == cells(&stream[0].0));
+        let (Some((first, ..)), true) = (stream.first(), same) else {
+            let message = "streams: expected tables with the same cells and bounds, got others";
+            return Err(ArgumentValueError::new_err(message));
+        };
+        Ok(Self {
+            tables: stream
+                .iter()
+                .map(|(table, ..)| table.get().bounded())
+                .collect(),
+            items: (stream.iter())
+                .map(|(table, items, _)| items_of(table, items))
+                .collect::<PyResult<_>>()?,
+            user: first.get().bounded().people()?.identified(user)?,
+            weights: stream.iter().map(|(.., weights)| weights.clone()).collect(),
+        })
+    }
+
+    fn change<'b>(&'b self, place: Place<'b>) -> PyResult<BoundedChange<'b>> {
+        Ok(BoundedChange {
+            people: self.tables[0].people()?,
+            tables: (self.tables.iter())
+                .map(|table| (table.guarded, table.fingerprinter))
+                .collect(),
+            bounded: 1,
+            items: self
+                .items
+                .iter()
+                .map(|events| events.get().items())
+                .collect(),
+            user: self.user.get().identities(),
+            weights: TableWeights::of_each(&self.weights)?,
+            empty: Vec::new(),
+            place,
+        })
+    }
+}
+
+/// Convert the items of one table: whole ones for discovery, what it hashes otherwise.
+fn items_of<'py>(
+    table: &Bound<'py, PrivateSketch>,
+    items: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, LoggedEvents>> {
+    if table.is_instance_of::<HeavySketch>() {
+        return match items.cast_exact::<LoggedEvents>() {
+            Ok(events) => Ok(events.clone()),
+            Err(_) => Bound::new(items.py(), logged_events(items, None)?),
+        };
+    }
+    let table = table.get();
+    logged_for_table(items, table.target(), table.fingerprinter(), None)
 }
 
 /// Return which events of a public sample a bounded table would count, in order.

@@ -61,8 +61,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "clock, people, ranges": {"every": "1h", "slices": 4, "max_weight": 9, **KEYS, **PEOPLE},
     "clock, people, sums": {"every": "1h", "slices": 4, **SUMMED, **PEOPLE},
     "steps, people, sums": {"every": 25, "keep": 3, **SUMMED, **PEOPLE},
+    "range, people, values": {"every": "1h", "begin": BEGIN, "end": END, **BINNED, **PEOPLE},
+    "range, people, ranges": {
+        "every": "1h", "begin": BEGIN, "end": END, "max_weight": 9, **KEYS, **PEOPLE,
+    },
+    "range, people, sums": {"every": "1h", "begin": BEGIN, "end": END, **SUMMED, **PEOPLE},
     "range, listed": {"every": "1h", "begin": BEGIN, "end": END, "domain": ["item 1"], **NOISE},
-}
+}  # fmt: skip
 
 
 LEVELS = ls.Levels(

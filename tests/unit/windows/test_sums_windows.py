@@ -219,10 +219,6 @@ def test_queries() -> None:
         ({"every": None}, "every: expected a length, as in SumsWindows"),
         ({"schedule": ls.Single()}, "schedule: "),
         ({"horizon": 5}, "horizon: "),
-        (
-            {"every": "1h", **DAY, "person_bound": ls.PersonBound()},
-            "person_bound: expected none for windows of a range",
-        ),
         ({"high": -3}, "high: "),
         ({"every": "1min", **DAY, "width": 2**20}, "every: expected windows of at most"),
     ],

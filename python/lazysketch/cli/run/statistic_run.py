@@ -132,11 +132,6 @@ def _check_windows(
         raise ArgumentTypeError(
             "--from, --to: expected none for sums, whose rows have a value and no time, got a range"
         )
-    if counting.user is not None and (windows.begin is not None or windows.end is not None):
-        raise ArgumentTypeError(
-            "--user: expected no --from and --to, since windows of a range bound no people of a "
-            "statistic, got both"
-        )
     if charged.ledger is None:
         return
     if isinstance(counting, DistinctSettings):

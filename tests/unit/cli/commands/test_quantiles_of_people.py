@@ -88,10 +88,6 @@ def test_a_row_without_a_person_is_malformed(runs: Runs) -> None:
             ["--user", "client", "--window", "10", "--ledger", "l", "--population", "p"],
             "--ledger: expected no --window with --user",
         ),
-        (
-            ["--user", "client", "--window", "1h", "--from", "2026-01-01", "--to", "2026-01-02"],
-            "--user: expected no --from and --to",
-        ),
         (["--per-person", "3", "--window", "10"], "--per-person: expected --user too"),
     ],
 )
@@ -114,6 +110,42 @@ def test_each_window_bounds_people_on_its_own(runs: Runs) -> None:
     assert "394 events were beyond the bound of a window" in runs.said
     in_all = ls.DistributionRelease.load("w.lzs").count_between(80, 100, confidence=1 - 1e-6)
     assert in_all.high < 60  # of 100
+
+
+def test_each_window_of_a_range_bounds_people_on_its_own(runs: Runs) -> None:
+    """The robot has three values in each hour, in whatever order rows and runs come."""
+    rows = [(client, value, place % 120) for place, (client, value) in enumerate(of_two_hours())]
+    hours = ["--window", "1h", "--from", "2026-01-01T00:00", "--to", "2026-01-01T02:00"]
+    counted = sum(
+        min(3, number)
+        for number in Counter((client, minute // 60) for client, _, minute in rows).values()
+    )
+    write_timed(runs, rows[:600])
+    state = runs.place("a")
+    runs.run(*VERB, *CLEAR, *PEOPLE, "--time", "at", *hours, *state, "--output", "json")
+    write_timed(runs, rows[600:])
+    words = ["--finish", "--save-release", "w.lzs", "--output", "json"]
+    found = json.loads(runs.run(*VERB, *state, *words))
+    assert found["privacy"]["within"] == "one window"
+    refused = len(rows) - counted
+    assert f"{refused} events were beyond the bound of a window" in runs.said
+    release = ls.DistributionRelease.load("w.lzs")
+    assert abs(release.total().estimate - counted) < 200
+    assert release.count_between(80, 100, confidence=1 - 1e-6).high < 100  # of 600
+
+
+def of_two_hours() -> list[Row]:
+    rows = rows_of(600, robot=600)
+    assert len(rows) == 1_200
+    return rows
+
+
+def write_timed(runs: Runs, rows: list[tuple[object, float, int]]) -> None:
+    if not runs.log.exists():
+        runs.log.write_text("client,ms,at\n")
+    with runs.log.open("a") as file:
+        for client, value, minute in rows:
+            file.write(f"{client},{value},2026-01-01T{minute // 60:02}:{minute % 60:02}:00\n")
 
 
 def test_all_runs_of_a_state_have_one_bound(runs: Runs) -> None:
