@@ -71,7 +71,7 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="The pair that always holds has the largest epsilon and delta, not their sums.",
         caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
         patch=edited(
-            f"{_COUNTS}:composed_counts",
+            f"{_COUNTS}:_composed",
             ("math.fsum(part.epsilon for", "max(part.epsilon for"),
             ("math.fsum(part.delta for", "max(part.delta for"),
         ),
@@ -82,7 +82,7 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="A composition has ideal noise: numeric parts of its members are left out.",
         caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
         patch=edited(
-            f"{_COUNTS}:composed_counts",
+            f"{_COUNTS}:_composed",
             ("slack * math.fsum(curve.epsilon_numeric for curve in curves)", "0.0"),
             ("slack * math.fsum(curve.tail for curve in curves)", "0.0"),
         ),
@@ -404,7 +404,7 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="The numeric parts of a composition follow from another bound than the calibration.",
         caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
         patch=edited(
-            f"{_COUNTS}:composed_counts",
+            f"{_COUNTS}:_composed",
             ("part.noise_multiplier, depth=part.depth", "part.noise_multiplier"),
         ),
     ),

@@ -25,6 +25,17 @@ Weights = dict[int, Fraction]
 TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tree" / "tables"
 
 
+def theta(v: float) -> float:
+    """The sum over all integers j but 0 of e^(-2 pi^2 v j^2)."""
+    return sum(math.exp(-2 * math.pi**2 * v * j * j) for j in range(-9, 10) if j)
+
+
+@cache
+def smoothings() -> list[tuple[float, float]]:
+    """Every smoothing s that is tried, with its theta."""
+    return [(float(s), theta(float(s))) for s in np.linspace(0.05, 1, 96)]
+
+
 @cache
 def multiplier(epsilon: float, delta: float, depth: int) -> float:
     """The smallest m at which noise m makes a table of this depth (epsilon, delta)-private.
@@ -41,16 +52,13 @@ def multiplier(epsilon: float, delta: float, depth: int) -> float:
             math.erfc(-far / math.sqrt(2)) / 2
         )
 
-    def theta(v: float) -> float:
-        return sum(math.exp(-2 * math.pi**2 * v * j * j) for j in range(-9, 10) if j)
-
     def least(m: float) -> float:
         if depth == 0:
             return gaussian(m)
-        found = [1.0]
-        for s in np.linspace(0.05, 1, 96):
+        found, own = [1.0], theta(depth * m * m)
+        for s, of_smoothing in smoothings():
             if s / depth < m * m:
-                factor = ((1 + theta(s)) / (1 - theta(depth * m * m))) ** depth
+                factor = ((1 + of_smoothing) / (1 - own)) ** depth
                 found.append(factor * gaussian(math.sqrt(m * m - s / depth)))
         return min(found)
 

@@ -39,7 +39,7 @@ def seeded(case: Case, *, number: int = 0) -> PrivateTable:
 def with_sigma(case: Case, wanted: float) -> Case:
     """The case with the epsilon that gives the wanted sigma."""
     low, high = 1e-3, 90.0
-    for _ in range(100):
+    while high > low * (1 + 1e-12):
         middle = math.sqrt(low * high)
         too_large = replace(case, epsilon=middle).sigma > wanted
         low, high = (middle, high) if too_large else (low, middle)

@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from lazysketch.arguments import checked_real
@@ -219,7 +220,7 @@ def splits_of_levels(
     """
     epsilon, delta = whole.sketch_epsilon, whole.sketch_delta
     depth = privacy_of(0, epsilon, delta).depth
-    multiplier = _multiplier_of_all(whole, parts, depth)
+    multiplier = _multiplier_of_all(epsilon, delta, tuple(parts), depth)
 
     def epsilons(factor: float) -> tuple[dict[float, float], Composition]:
         found = {
@@ -260,9 +261,9 @@ def splits_of_levels(
     )
 
 
-def _multiplier_of_all(whole: Split, parts: Sequence[float], depth: int) -> float:
+@lru_cache(maxsize=256)
+def _multiplier_of_all(epsilon: float, delta: float, parts: tuple[float, ...], depth: int) -> float:
     """Return the noise multiplier of a level with the whole budget, for ideal draws."""
-    epsilon, delta = whole.sketch_epsilon, whole.sketch_delta
     lowest = noise_multiplier(epsilon, delta)
 
     def tables(multiplier: float) -> Counter[IntegerNoise]:
@@ -275,6 +276,7 @@ def _multiplier_of_all(whole: Split, parts: Sequence[float], depth: int) -> floa
     return found
 
 
+@lru_cache(maxsize=1024)
 def _epsilon_of(multiplier: float, delta: float, depth: int) -> float:
     """Return the largest epsilon that requires this noise multiplier, rounded down."""
     found = _largest_epsilon(delta, lambda epsilon: gaussian_delta(epsilon, multiplier))

@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.adaptive import IntegerNoise, Smoothed, smoothed_together
@@ -13,6 +15,15 @@ from lazysketch.privacy.curve import GaussianCurve, curve_of
 from lazysketch.privacy.relations import LARGEST_EPSILON
 
 __all__ = ["composed_counts"]
+
+
+class _Counts(NamedTuple):
+    """What a composition takes of the counts of a table."""
+
+    epsilon: float
+    delta: float
+    noise_multiplier: float
+    depth: int
 
 
 def composed_counts(parts: Sequence[Privacy]) -> GaussianCurve:
@@ -28,6 +39,14 @@ def composed_counts(parts: Sequence[Privacy]) -> GaussianCurve:
 
     Source: Dong, Roth and Su 2022, Corollary 3.3; docs/theory.md, Theorem 15.
     """
+    return _composed(
+        tuple(_Counts(one.epsilon, one.delta, one.noise_multiplier, one.depth) for one in parts)
+    )
+
+
+# Tables that share a budget are composed again with each of them, and with every further one.
+@lru_cache(maxsize=128)
+def _composed(parts: tuple[_Counts, ...]) -> GaussianCurve:
     curves = [
         curve_of(part.epsilon, part.delta, part.noise_multiplier, depth=part.depth)
         for part in parts
@@ -52,7 +71,7 @@ def composed_counts(parts: Sequence[Privacy]) -> GaussianCurve:
     return replace(composed, ideal=_smoothed(parts, composed))
 
 
-def _smoothed(parts: Sequence[Privacy], composed: GaussianCurve) -> Smoothed:
+def _smoothed(parts: Sequence[_Counts], composed: GaussianCurve) -> Smoothed:
     """Return a better bound of ideal draws, with the best smoothings for all parts."""
     epsilon = composed.epsilon_at(min(part.delta for part in parts))
     epsilon = min(epsilon, composed.epsilon, LARGEST_EPSILON)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from lazysketch.heavy_hitters.joint_privacy import Split
 from lazysketch.heavy_hitters.levels_privacy import splits_of_levels
 from lazysketch.specification.table_spec import TableSpec
@@ -9,6 +11,7 @@ from lazysketch.specification.table_spec import TableSpec
 __all__ = ["with_shared_budget"]
 
 
+@lru_cache(maxsize=128)
 def with_shared_budget(
     counts: TableSpec, values: TableSpec, *, count_share: float
 ) -> tuple[TableSpec, TableSpec]:
