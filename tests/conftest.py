@@ -5,6 +5,11 @@ No test has a deadline: how long it takes depends on what else the machine does.
 
 from __future__ import annotations
 
+import gc
+import os
+from collections.abc import Generator
+
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # A busy machine is no failure: no limit of time for a case, nor for making one.
@@ -15,3 +20,21 @@ settings.register_profile("long", _UNTIMED, max_examples=200)
 _FAILING = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
 settings.register_profile("any-failure", _UNTIMED, max_examples=25, phases=_FAILING)
 settings.load_profile("short")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage: what is collected stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two cores: tests of processes that are killed or read a clock wait."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return -(-3 * (cores or 1) // 2)
