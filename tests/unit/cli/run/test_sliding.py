@@ -29,14 +29,15 @@ class Run:
     def __init__(self, folder: Path, *options: str) -> None:
         command = [sys.executable, "-m", "lazysketch", "top", "-", "--format", "lines"]
         command += ["--json", "--every", "200ms", *SPAN, *options]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(folder / "errors.txt").open("wb"),
-            text=True,
-            cwd=folder,
-        )
+        with (folder / "errors.txt").open("wb") as errors:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=folder,
+            )
         self.states: list[dict[str, Any]] = []
         assert self.process.stdout is not None
         self._reader = threading.Thread(target=self._read, args=[self.process.stdout])

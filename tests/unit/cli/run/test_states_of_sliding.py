@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.unit.cli.run.killed_runs import end_while_following
 from tests.unit.cli.run.test_states import COMMAND, PATIENCE, Runs, runs
 
 import lazysketch as ls
@@ -86,22 +87,16 @@ def test_killed_runs_count_each_row_once(runs: Runs, kind: str) -> None:
     shown(runs, kind, "a", "--window", "40", "--span", "160", *OPTIONS[kind])
     runs.copy("a", "b")
     rows = 100
+
+    def grow() -> None:
+        nonlocal rows
+        more = chance.randrange(1, 20)
+        add(runs, range(rows, rows + more))
+        rows += more
+
+    command = [*COMMAND, *words(kind), *runs.place("a"), "--follow", "--output", "json"]
     for number in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
-        process = subprocess.Popen(
-            [*COMMAND, *words(kind), *runs.place("a"), "--follow", "--output", "json"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        end = time.monotonic() + (4.0 if number == signal.SIGINT else chance.uniform(1.0, 2.2))
-        while time.monotonic() < end:
-            more = chance.randrange(1, 20)
-            add(runs, range(rows, rows + more))
-            rows += more
-            time.sleep(0.02)
-        process.send_signal(number)
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode in (-signal.SIGKILL, 130), err
+        end_while_following(command, number, state=Path("a"), grow=grow, chance=chance)
     assert shown(runs, kind, "a") == shown(runs, kind, "b")
     assert published("a") == published("b")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from tests.unit.cli.run.killed_runs import end_while_following
 from tests.unit.cli.run.rows import SUMS, row_of
-from tests.unit.cli.run.test_states import COMMAND, PATIENCE, Runs, runs
+from tests.unit.cli.run.test_states import COMMAND, Runs, runs
 
 import lazysketch as ls
 from lazysketch.cli.run.state import State
@@ -80,22 +80,16 @@ def test_killed_runs_count_each_row_once(runs: Runs, kind: str) -> None:
     shown(runs, kind, "a", "--window", "150", "--keep", "50", *OPTIONS[kind])
     runs.copy("a", "b")
     rows = 100
+
+    def grow() -> None:
+        nonlocal rows
+        more = chance.randrange(1, 20)
+        add(runs, range(rows, rows + more), kind)
+        rows += more
+
+    command = [*COMMAND, *verb(kind), *runs.place("a"), "--follow", "--output", "json"]
     for number in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
-        process = subprocess.Popen(
-            [*COMMAND, *verb(kind), *runs.place("a"), "--follow", "--output", "json"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        end = time.monotonic() + (4.0 if number == signal.SIGINT else chance.uniform(1.0, 2.2))
-        while time.monotonic() < end:
-            more = chance.randrange(1, 20)
-            add(runs, range(rows, rows + more), kind)
-            rows += more
-            time.sleep(0.02)
-        process.send_signal(number)
-        _, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode in (-signal.SIGKILL, 130), err
+        end_while_following(command, number, state=Path("a"), grow=grow, chance=chance)
     assert shown(runs, kind, "a") == shown(runs, kind, "b")
 
 
