@@ -46,6 +46,17 @@ def _page(right: str, wrong: str) -> Patch:
 
 BUGS_OF_THE_SERVICE: Final = (
     PlantedBug(
+        name="weighted-ranges-with-the-noise-of-one",
+        subject="sensitivity",
+        claim="A stream of ranges has the noise of keys of weight 1, whatever they weigh.",
+        caught_by="tests/unit/service/test_range_streams.py::"
+        "test_the_noise_is_that_of_the_largest_weight",
+        patch=edited(
+            "lazysketch.service.statistics_of_streams:_ranges",
+            ("1 if settings.weight is None else settings.max_weight", "1"),
+        ),
+    ),
+    PlantedBug(
         name="publication-when-it-is-ready",
         subject="schedule",
         claim="Readers see a publication as soon as it is computed, which takes longer with more "

@@ -113,13 +113,21 @@ def _values(settings: StreamSettings) -> TableSpec:
 
 
 def _ranges(settings: StreamSettings) -> TableSpec:
+    if settings.weight is not None and settings.horizon is None:
+        # As those of sums: weights without an end would outgrow their cells.
+        raise ArgumentTypeError(
+            "horizon: expected the number of slices after which the stream ends, with weight, got "
+            "none"
+        )
     return ranges_spec(
         bits=DEFAULT_BITS if settings.bits is None else settings.bits,
         width=_WIDTH if settings.width is None else settings.width,
         epsilon=settings.epsilon,
         delta=settings.delta,
         relation=settings.relation,
-        schedule=Batch(),
+        # Without the field of a weight each key weighs 1, and needs the noise of 1.
+        max_weight=1 if settings.weight is None else settings.max_weight,
+        schedule=Batch(horizon=settings.horizon),
     )
 
 
@@ -196,7 +204,7 @@ STATISTICS: Final = {
         spec=_ranges,
         live=Ranges,
         stored=Store.ranges,
-        settings=("bits", "width"),
+        settings=("bits", "width", "weight", "horizon"),
     ),
     "sums": StatisticKind(
         counted="sums",

@@ -88,7 +88,8 @@ class StreamSettings:
         edges: ends of bins in place of the four before, 1 to 255 numbers that rise.
         value: the field of the value, of kind ``"sums"``, which has ``low`` and ``high`` too.
         step: values are rounded to multiples of it from ``low``; finer than noise when None.
-        horizon: slices after which a stream of sums ends; with 2^16 steps at most 16,383.
+        horizon: slices after which a stream of sums, or of ranges, ends; with 2^16 steps of values
+            at most 16,383. Ranges need it with ``weight``: times ``max_weight`` below 2^30.
         bits: bits of a key, of kind ``"ranges"``, 1 to 64; 32, those of addresses, when None.
         follow: a growing file whose rows are events too; None for senders only.
         format: format of that file, recognised when None; of messages ``"jsonl"`` (when None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from starlette.testclient import TestClient
@@ -41,7 +41,12 @@ def client(service: Service) -> TestClient:
 
 def arrow_of(field: str, items: Sequence[object]) -> bytes:
     """Return a batch of one column as an Arrow stream."""
-    table = pa.table({field: pa.array(items)})
+    return arrow_of_columns({field: items})
+
+
+def arrow_of_columns(columns: Mapping[str, Sequence[object]]) -> bytes:
+    """Return a batch of some columns as an Arrow stream."""
+    table = pa.table({field: pa.array(items) for field, items in columns.items()})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

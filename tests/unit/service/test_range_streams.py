@@ -12,7 +12,14 @@ import pytest
 from starlette.testclient import TestClient
 from tests.unit.service.publications import Service, settings
 from tests.unit.service.running import wait_until
-from tests.unit.service.statistic_streams import arrow_of, client, publication, send, signed
+from tests.unit.service.statistic_streams import (
+    arrow_of,
+    arrow_of_columns,
+    client,
+    publication,
+    send,
+    signed,
+)
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
@@ -23,6 +30,7 @@ from lazysketch.service.ingest.fitting import applied
 from lazysketch.service.ingest.messages import parts_of
 from lazysketch.service.stream_settings import StreamSettings
 from lazysketch.service.tokens import Tokens
+from lazysketch.specification.table_spec import TableSpec
 
 NAME = "clients"
 ROOT = f"/v1/streams/{NAME}"
@@ -78,6 +86,80 @@ def test_readers_see_the_parts_of_all_keys(service: Service) -> None:
     line = f'range="192.0.0.0/4",stream="{NAME}"}} {parts["192.0.0.0/4"]["estimate"]}'
     assert line in found.get("/metrics").text
     host.close()
+
+
+WEIGHTED = replace(CLIENTS, weight="bytes", max_weight=1_500, horizon=1_000)
+
+
+def test_weights_of_keys_are_added_up(service: Service) -> None:
+    """Those of every form of events, clipped; an event whose weight is none is malformed."""
+    host = service.host(WEIGHTED)
+    rows = [{"address": TEN + place, "bytes": 100 * (place % 20)} for place in range(2_000)]
+    true = sum(min(row["bytes"], 1_500) for row in rows)
+    # Their weights are none of others: the rows after them keep their own.
+    unfit: list[dict[str, Any]] = [{"address": "10.0.0.256", "bytes": 1_500}] * 600
+    wrong: list[dict[str, Any]] = [{"address": 1}, {"address": 1, "bytes": -1}]
+    wrong += [{"address": 1, "bytes": "much"}]
+    table = {name: [row[name] for row in rows] for name in ("address", "bytes")}
+    bodies = {
+        "application/x-ndjson": "\n".join([*map(json.dumps, [*unfit, *rows, *wrong]), ""]).encode(),
+        "application/json": json.dumps([*unfit, *rows, *wrong]).encode(),
+        "application/vnd.apache.arrow.stream": arrow_of_columns(table),
+    }
+    application = IngestApplication(host, Tokens({}), failed=lambda _: None)
+    with TestClient(application) as sender:
+        for form, body in bodies.items():
+            answer = sender.post(f"{ROOT}/events", content=body, headers={"Content-Type": form})
+            refused = [] if "arrow" in form else [*range(600), 2_600, 2_601, 2_602]
+            assert [one["position"] for one in answer.json()["refused"]] == refused[:100]
+    service.clock.now += 10.0
+    assert host.publish(NAME)
+    release = ls.RangesRelease.from_bytes(publication(host, NAME).windows[-1].contents[0])
+    assert release.parts[0].privacy.max_weight == 1_500
+    found = release.prefix("10.0.0.0/8", confidence=1 - 1e-9)
+    assert found.low <= 3 * true <= found.high < 3.1 * true
+    overview = client(service).get(f"{ROOT}/overview").json()
+    assert overview["max_weight"] == 1_500
+    host.close()
+
+
+def test_weights_end_with_their_last_slice(service: Service) -> None:
+    """And go on over a restart, with the bytes that were published."""
+    settings_of = replace(WEIGHTED, horizon=4)
+    host = service.host(settings_of)
+    for number in range(6):
+        if number == 2:
+            before = publication(host, NAME)
+            host.close()
+            host = service.host(settings_of)
+            found = host.stream(NAME).publication(ready=host.now)
+            assert [one.described() for one in found.windows] == [
+                one.described() for one in before.windows
+            ]
+        if number < 4:
+            weights = np.full(1_000, 900, dtype=np.uint64)
+            host.store.ingest_several(
+                {}, [TEN] * 1_000, into=host.stream(NAME).counts, weights=weights, durable=True
+            )
+        service.clock.now += 10.0
+        host.publish(NAME)
+    last = publication(host, NAME)
+    assert last.finished
+    release = ls.RangesRelease.from_bytes(last.windows[-1].contents[0])
+    true = 4 * 1_000 * 900
+    found_in_all = release.total(confidence=1 - 1e-9)
+    assert found_in_all.low <= true <= found_in_all.high < 1.1 * true
+    host.close()
+
+
+def test_the_noise_is_that_of_the_largest_weight() -> None:
+    """And of 1 where no field has the weight."""
+    light, heavy = replace(CLIENTS, horizon=1_000).statistic, WEIGHTED.statistic
+    assert isinstance(light, TableSpec)
+    assert isinstance(heavy, TableSpec)
+    assert heavy.sigma >= 1_500 * light.sigma > 0
+    assert replace(WEIGHTED, weight=None).statistic == light
+    assert replace(WEIGHTED, max_weight=9).changed_since(WEIGHTED) == "max_weight"
 
 
 @pytest.mark.parametrize(
@@ -216,6 +298,18 @@ def test_events_change_the_noisy_cells_alone(tmp_path: Path) -> None:
         ({"width": 1}, ArgumentValueError, "width: expected"),
         ({"depth": 3}, ArgumentTypeError, "depth: expected none for ranges of keys"),
         ({"kind": "values", "low": 0, "high": 1, "bits": 3}, ArgumentTypeError, "bits: expected"),
+        ({"weight": "bytes", "max_weight": 9}, ArgumentTypeError, "horizon: expected the number"),
+        (
+            {"weight": "bytes", "max_weight": 2**16, "horizon": 2**14},
+            ArgumentValueError,
+            "max_weight: expected horizon",
+        ),
+        (
+            {"weight": "bytes", "max_weight": 0, "horizon": 9},
+            ArgumentValueError,
+            "max_weight: expected",
+        ),
+        ({"kind": "distinct", "weight": "n"}, ArgumentTypeError, "weight: expected none for dist"),
         ({"kind": "distinct", "width": 64}, ArgumentTypeError, "width: expected none for dist"),
         ({"kind": "items", "bits": 8}, ArgumentTypeError, "bits: expected none for frequent"),
     ],

@@ -57,9 +57,9 @@ const VALUES = {
 };
 
 const RANGES = {
-  subtitle: (facts) => `How many ${named(facts)} lay in any range so far.`,
-  figures({ total, confidence }) {
-    return [["Keys", countText(total?.estimate ?? 0), total ? `${intervalText(total)}, ${sure(confidence)}` : "nothing is published yet"]];
+  subtitle: (facts) => `Counts of ranges of ${named(facts)} so far.`,
+  figures({ total, confidence, max_weight }) {
+    return [[max_weight > 1 ? "Weights of all keys" : "Keys", countText(total?.estimate ?? 0), total ? `${intervalText(total)}, ${sure(confidence)}` : "nothing is published yet"]];
   },
   since: "since the stream began",
   courses: ({ course }) => [{ item: "All keys", slot: 0, course }],
@@ -67,7 +67,7 @@ const RANGES = {
   holds: "each interval holds the true number",
   relation: null,
   links: [["ranges", "The parts of all keys as JSON"]],
-  spoken: ({ total }) => `About ${countText(total?.estimate)} keys.`,
+  spoken: ({ total, max_weight }) => `About ${countText(total?.estimate)} ${max_weight > 1 ? "in weights of keys" : "keys"}.`,
   card: ({ facts, total }) => ({ note: `Ranges of ${named(facts)} so far`, figure: countText(total?.estimate ?? 0), interval: total ? intervalText(total) : "" }),
 };
 

@@ -120,6 +120,7 @@ _OVERVIEW_OF_RANGES: Final = _object(
     total=_COUNT_OR_NULL,
     course=_COURSE,
     bits={"type": ["integer", "null"]},
+    max_weight={"type": ["integer", "null"]},
     parts=_PARTS,
 )
 _SUMS: Final = _list(_object(item=_ITEM, sum=_COUNT, count=_COUNT, mean=_COUNT))

@@ -45,6 +45,7 @@ class RangesView(StatisticView[RangesRelease]):
             "total": course[-1] if course else None,
             "course": course,
             "bits": None if last is None else last.bits,
+            "max_weight": None if last is None else last.parts[0].privacy.max_weight,
             "parts": [] if last is None else _counts(last, _parts(last.bits)),
         }
 
