@@ -10,6 +10,7 @@ from tests.planted.planted_bug import PlantedBug
 __all__ = ["BUGS_OF_DIFFERENCES", "BUGS_OF_SLIDING_WINDOWS", "BUGS_OF_STEPS_AHEAD"]
 
 _WINDOWS: Final = "tests/unit/windows/test_sliding.py::"
+_STREAMS: Final = "tests/unit/service/test_sliding_streams.py::"
 _CUTS: Final = "tests/unit/windows/test_sliding_cuts.py::"
 _RANGES: Final = "tests/unit/windows/test_sliding_ranges.py::"
 _AHEAD: Final = "steps_ahead events_in_any_order_are_those_of_their_steps"
@@ -69,6 +70,36 @@ BUGS_OF_STEPS_AHEAD: Final = (
 )
 
 BUGS_OF_SLIDING_WINDOWS: Final = (
+    PlantedBug(
+        name="slices-of-a-stream-are-published-from-the-second-on",
+        subject="release",
+        claim="The service does not publish where the first slice that it keeps begins.",
+        caught_by=_STREAMS + "test_readers_see_the_last_span_at_every_slice",
+        patch=edited(
+            "lazysketch.service.sliding_stream:SlidingStream._state",
+            ("in self.windows.ends}", "in self.windows.ends[1:] or self.windows.ends}"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-of-a-stream-count-a-block-twice",
+        subject="release",
+        claim="Several windows of readers are added with the noise of their blocks in each.",
+        caught_by=_STREAMS + "test_answers_are_those_of_the_library",
+        patch=edited(
+            "lazysketch.service.published_slides:SlidesOfPublication._asked",
+            ("return [] if window is None else [window]", "return list(chosen)"),
+        ),
+    ),
+    PlantedBug(
+        name="stream-shows-the-slice-that-is-open",
+        subject="release",
+        claim="The tick of a publication of sliding windows is one slice early.",
+        caught_by=_STREAMS + "test_a_stream_that_ends_shows_its_last_slice_at_the_next_tick",
+        patch=edited(
+            "lazysketch.service.sliding_stream:SlidingStream._state",
+            ("return max(ends), ", "return max(ends) - 1, "),
+        ),
+    ),
     PlantedBug(
         name="window-begins-one-slice-early",
         subject="schedule",

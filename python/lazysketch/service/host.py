@@ -18,6 +18,7 @@ from lazysketch.service.charging import StreamCharges
 from lazysketch.service.definitions import keep_definition
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.signing import SigningKey
+from lazysketch.service.sliding_stream import SlidingStream
 from lazysketch.service.statistic_stream import StatisticStream
 from lazysketch.service.statistics_of_streams import STATISTICS
 from lazysketch.service.stream import Stream
@@ -125,6 +126,8 @@ class Host:
         if settings.kind in STATISTICS:
             earlier = self._earlier_windows(settings.name)
             return StatisticStream(settings, self.store, clock=self.clock, earlier=earlier)
+        if settings.span is not None:
+            return SlidingStream(settings, self.store, clock=self.clock)
         return WindowsStream(settings, self.store, clock=self.clock)
 
     def _earlier_windows(self, name: str) -> tuple[PublishedWindow, ...]:

@@ -23,6 +23,7 @@ from lazysketch.service.manifest_values import (
     item_read,
     item_written,
 )
+from lazysketch.service.published_slides import SlidesOfPublication
 from lazysketch.service.published_window import ITEMS, KINDS, PublishedWindow, read_window
 from lazysketch.service.signing import SigningKey, check_signature
 from lazysketch.service.tick import Tick
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Publication", "PublishedWindow", "SignedPublication"]
 
 VERSION: Final = 1
+_SECOND: Final = 1_000_000_000
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -52,6 +54,7 @@ class Facts:
             sums of a number by item.
         every: length of a window in seconds.
         slices: publications of an open window.
+        span: length of a sliding window in seconds; None for windows that follow each other.
         keep: ended windows that are kept.
         delay: seconds from a tick of the clock to the publication of its state.
         guarantee: the guarantee in words.
@@ -84,6 +87,7 @@ class Facts:
     unit: str
     private: bool
     not_private_because: tuple[str, ...] = ()
+    span: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +102,8 @@ class Publication:
         at: the tick, whose state is published.
         publish_at: the instant from which readers see it.
         next_at: the instant from which readers see the next one, if the service runs.
-        windows: the windows, oldest first; the open one, if it is published, is the last.
+        windows: the windows, oldest first; the open one, if it is published, is the last. Of
+            sliding windows they are the ends of slices, each with the counts of its block so far.
         listed: the public list of items; empty if items are found.
         finished: True if the stream has ended, and this is its last publication.
     """
@@ -117,6 +122,8 @@ class Publication:
         facts = {name: getattr(self.facts, name) for name in Facts.__slots__}
         if self.facts.kind == ITEMS:
             del facts["kind"]  # which manifests of items have never said
+        if self.facts.span is None:
+            del facts["span"]
         windows = [one.described() for one in self.windows]
         content = {
             "version": VERSION,
@@ -155,6 +162,7 @@ class Publication:
                     "publication: expected a kind of stream of this version, got another; "
                     "upgrade lazysketch"
                 )
+            content.setdefault("span", None)
             names = {name: content[name] for name in Facts.__slots__}
             for name in ("not_private_because", "levels"):
                 names[name] = tuple(names[name])
@@ -192,12 +200,28 @@ class Publication:
             )
         return found
 
+    @property
+    def shown(self) -> tuple[Window, ...]:
+        """The windows that readers see, oldest first; sliding ones do not overlap."""
+        queries = self.queries()
+        now = queries.open
+        return (*queries.windows, *(() if now is None else (now,)))
+
     def queries(self, level: int = -1) -> PublishedWindows:
         """Return the windows with their queries: tops, estimates, intervals and changes.
 
         Args:
             level: number of a level of the hierarchy; the finest by default.
         """
+        if self.facts.span is not None:
+            ends = tuple(one.window for one in self.windows)
+            return SlidesOfPublication(
+                ends,
+                every=round(self.facts.every * _SECOND),
+                span=round(self.facts.span * _SECOND),
+                listed=self.listed,
+                reasons=self.facts.not_private_because,
+            )
         return _Queries(self, level)
 
     def tree(self, *, share: float, last: int, include_open: bool) -> tuple[HierarchyNode, ...]:

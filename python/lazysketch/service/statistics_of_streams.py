@@ -56,7 +56,7 @@ _REQUIRED_OF_SUMS: Final = (
 _SCALES: Final = ("linear", "log")
 # What a statistic has no use for, unless it says so.
 _OF_ITEMS: Final = (
-    "domain", "levels", "weight", "discovery_weight", "user", "depth", "width",
+    "domain", "levels", "span", "weight", "discovery_weight", "user", "depth", "width",
 )  # fmt: skip
 
 

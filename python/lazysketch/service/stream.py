@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lazysketch.service.statistics_of_streams import StoredStatistic
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
+    from lazysketch.store.stored_sliding import StoredSliding
     from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Stream"]
@@ -42,7 +43,9 @@ class Stream(ABC):
 
     @property
     @abstractmethod
-    def counts(self) -> StoredWindows | StoredHierarchicalWindows | StoredStatistic:
+    def counts(
+        self,
+    ) -> StoredWindows | StoredSliding | StoredHierarchicalWindows | StoredStatistic:
         """What counts its events in the store."""
 
     @abstractmethod
@@ -70,6 +73,7 @@ class Stream(ABC):
             kind=settings.kind,
             every=self.tick.every / _SECOND,
             slices=settings.slices,
+            span=None if settings.span_nanoseconds is None else settings.span_nanoseconds / _SECOND,
             keep=settings.keep,
             delay=self.tick.delay / _SECOND,
             guarantee=privacy.sentence,

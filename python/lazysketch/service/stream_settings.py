@@ -18,7 +18,7 @@ from lazysketch.service.statistics_of_streams import (
     STATISTICS,
     check_kind_of_settings,
 )
-from lazysketch.windows import HierarchicalWindows, Windows
+from lazysketch.windows import HierarchicalWindows, Sliding, Windows
 from lazysketch.windows.durations import duration_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lazysketch.specification.table_spec import TableSpec
     from lazysketch.store import Store
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
+    from lazysketch.store.stored_sliding import StoredSliding
     from lazysketch.store.stored_windows import StoredWindows
     from lazysketch.sums.sums_spec import SumsSpec
 
@@ -61,9 +62,11 @@ class StreamSettings:
             ``"values"`` likewise for the distribution of a number: quantiles, a histogram;
             ``"ranges"`` likewise for counts of ranges of integer keys, such as networks;
             ``"sums"`` likewise for sums and means of a number by item of a public list.
-        every: length of a window, such as ``"10min"``.
-        slices: publications of an open window, 1 to 960.
-        keep: number of ended windows that readers see.
+        every: length of a window, such as ``"10min"``; with ``span`` that of a slice.
+        span: length of a sliding window, a multiple of ``every``: readers see the last ``span`` at
+            the end of every slice. None for windows that follow each other.
+        slices: publications of an open window, 1 to 960; 1 with ``span``.
+        keep: number of ended windows that readers see; with ``span`` that of slices.
         share: items with at least about this share of a window are found.
         domain: a public list of items, instead of finding them.
         levels: a hierarchy of the items, ``"ipv4"``, ``"ipv6"``, ``"url"`` or ``"dns"``: each event
@@ -110,6 +113,7 @@ class StreamSettings:
     title: str = ""
     kind: StreamKind = "items"
     every: str = "10min"
+    span: str | None = None
     slices: int = 10
     keep: int = 144
     share: float | None = 0.01
@@ -161,6 +165,7 @@ class StreamSettings:
             )
         duration_of("every", self.every)  # before anything is opened
         check_kind_of_settings(self)
+        self._check_span()
         for name in ("levels", "value", "webhook", "kafka", "kafka_group", "kafka_settings"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))
@@ -181,6 +186,18 @@ class StreamSettings:
                 f"user: expected another field than that of the item, got {shown(self.user)}"
             )
         _check_topics(self)
+
+    def _check_span(self) -> None:
+        if self.span is None:
+            return
+        _check_text("span", self.span)
+        duration_of("span", self.span)
+        if self.levels is not None:
+            raise ArgumentTypeError("span: expected none with levels, got both")
+        if self.slices != 1:
+            raise ArgumentValueError(
+                "slices: expected 1 with span, whose slices have the length of every, got another"
+            )
 
     @classmethod
     def from_mapping(cls, name: str, values: Mapping[str, object]) -> StreamSettings:
@@ -209,6 +226,8 @@ class StreamSettings:
             chosen[key] = tuple(value) if is_sequence and isinstance(value, list) else value
         if chosen.get("domain") is not None:
             chosen.setdefault("share", None)
+        if chosen.get("span") is not None:
+            chosen.setdefault("slices", 1)
         try:
             return cls(name=name, **chosen)
         except (ArgumentTypeError, ArgumentValueError) as error:
@@ -234,6 +253,11 @@ class StreamSettings:
     def window_nanoseconds(self) -> int:
         """Length of a window."""
         return duration_of("every", self.every)
+
+    @property
+    def span_nanoseconds(self) -> int | None:
+        """Length of a sliding window; None for windows that follow each other."""
+        return None if self.span is None else duration_of("span", self.span)
 
     @property
     def hierarchy(self) -> Levels | None:
@@ -276,12 +300,27 @@ class StreamSettings:
             ArgumentValueError: a value outside its range, or other windows than those of the store.
             StoreError: a store that cannot be read or written.
         """
-        options = self._options
-        options["clock"] = clock
+        options = {**self._options, "slices": self.slices, "clock": clock}
         levels = self.hierarchy
         if levels is None:
             return store.windows(self.name, domain=self.domain, **options)
         return store.hierarchical_windows(self.name, levels, **options)
+
+    def sliding_of(self, store: Store, *, clock: Callable[[], float]) -> StoredSliding:
+        """Return the sliding windows of the stream in a store: new ones, or those that it has.
+
+        Args:
+            store: the open store.
+            clock: returns seconds since 1970.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, or other windows than those of the store.
+            StoreError: a store that cannot be read or written.
+        """
+        return store.sliding(
+            self.name, span=self.span, domain=self.domain, clock=clock, **self._options
+        )
 
     @property
     def privacy(self) -> StreamPrivacy:
@@ -294,19 +333,21 @@ class StreamSettings:
         if self.kind in STATISTICS:
             return STATISTICS[self.kind].privacy(self)
         levels = self.hierarchy
-        if levels is None:
-            windows = Windows(domain=self.domain, **self._options)
+        windows: Sliding | Windows | HierarchicalWindows
+        if self.span is not None:
+            windows = Sliding(span=self.span, domain=self.domain, **self._options)
+        elif levels is None:
+            windows = Windows(domain=self.domain, slices=self.slices, **self._options)
         else:
-            windows = HierarchicalWindows(levels, **self._options)
+            windows = HierarchicalWindows(levels, slices=self.slices, **self._options)
         with windows:
             return windows.privacy
 
     @property
     def _options(self) -> dict[str, Any]:
-        """The keyword arguments that windows have with levels or without."""
+        """The keyword arguments that all windows have."""
         options: dict[str, Any] = {
             "every": self.every,
-            "slices": self.slices,
             "keep": self.keep,
             "share": self.share,
             "epsilon": self.epsilon,

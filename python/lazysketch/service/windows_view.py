@@ -124,7 +124,7 @@ class WindowsView:
         return {
             "facts": self.facts(),
             "confidence": CONFIDENCE,
-            "total": self._total(self._windows),
+            "total": self._total(self._queries._asked(every, include_open=True)),
             "items": [
                 {**row, "course": course} for row, course in zip(rows_of(top), courses, strict=True)
             ],

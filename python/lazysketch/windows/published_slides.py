@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
+from operator import attrgetter
 
 from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
@@ -51,6 +52,15 @@ class PublishedSlides(PublicFacts[Window]):
     def slices(self) -> int:
         """Number of ended slices that are kept."""
         return max(len(self._ends()) - 1, 0)
+
+    @property
+    def ends(self) -> tuple[Window, ...]:
+        """What was published at the ends of the kept slices, and at the begin of the first.
+
+        Each is from the begin of its block to the end of a slice, oldest first. The slice before an
+        end is that from the one before it, so there is one more than :attr:`slices`.
+        """
+        return self._ends()
 
     @property
     def candidates(self) -> list[Item]:
@@ -239,10 +249,6 @@ class PublishedSlides(PublicFacts[Window]):
         return changes_between([before], [now], self.candidates, confidence=level)
 
     def _ends(self) -> tuple[Window, ...]:
-        """Return what was published at the ends of the kept slices, and at the begin of the first.
-
-        The slice before an end is that from the one before it, so there is one more than slices.
-        """
         self._catch_up()
         return self._kept()
 
@@ -261,9 +267,9 @@ def window_between(ends: Sequence[Window], asked: int, *, every: int) -> Window:
     """
     first, last = ends[0], ends[-1]
     parts = []
-    for number, prefixes in groupby(ends, key=lambda end: end.number):
+    for begin, prefixes in groupby(ends, key=attrgetter("begin")):  # of the same block
         *_, late = prefixes
-        if number != first.number:
+        if begin != first.begin:
             parts.append(late)
         elif late is not first and slices_of(first, every) > 0:
             parts.append(replace(late, release=late.release.since(first.release)))

@@ -138,14 +138,16 @@ export function showWindows({ facts }, name) {
   const box = byId("windows");
   box.closest("section").hidden = steps(facts);
   if (steps(facts)) return;
-  const each = facts.every ? `Each window has ${durationText(facts.every)}; the last ${facts.keep} are kept. Times are in your zone (${zoneText()}).` : `${facts.windows.length} windows of steps.`;
+  const slide = facts.span && `Each window has the last ${durationText(facts.span)} at the end of a slice of ${durationText(facts.every)}; the last ${facts.keep} slices are kept. Windows before it are listed without overlap. Times are in your zone (${zoneText()}).`;
+  const each = slide ? slide : facts.every ? `Each window has ${durationText(facts.every)}; the last ${facts.keep} are kept. Times are in your zone (${zoneText()}).` : `${facts.windows.length} windows of steps.`;
+  const hasLinks = name && !facts.span; // the tables of a sliding window are those of its blocks
   const length = facts.windows.length ? each : "No window has ended yet.";
   const rows = [...facts.windows].reverse().map((window) => {
     const state = window.ended ? (window.whole ? "whole" : "in part") : "open";
-    const link = name && element("td", {}, element("a", { href: addressOf(name, `/windows/${window.number}`), "aria-label": `Release of window ${window.number}` }, ".lzs"));
+    const link = hasLinks && element("td", {}, element("a", { href: addressOf(name, `/windows/${window.number}`), "aria-label": `Release of window ${window.number}` }, ".lzs"));
     return element("tr", {}, element("th", { scope: "row" }, ...windowNodes(window)), element("td", {}, state), link);
   });
-  const heads = ["Window", "State", name && "Release"].map((text) => text && element("th", { scope: "col" }, text));
+  const heads = ["Window", "State", hasLinks && "Release"].map((text) => text && element("th", { scope: "col" }, text));
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
   const scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of windows" }, table);
   become(box, [element("p", { class: "note" }, length), scroll]);

@@ -109,14 +109,14 @@ class Answers:
             last: number of windows; None for all.
             level: number of a level, -1 for the finest.
         """
-        windows = [one.window.levels[level] for one in self.publication.windows]
-        ended = [window for window in windows if window.ended]
-        chosen = ended if last is None else ended[-last:]
-        if not chosen:
+        windows = self.publication.queries(level)
+        ended = windows.windows
+        if not ended:
             return None
         if self.publication.facts.kind != ITEMS:  # which do not add up: the state so far
-            return self.release(chosen[-1].number, level)
+            return self.release(ended[-1].number, level)
         key = ("merged", last, level)
+        chosen = windows._asked(last or len(ended), include_open=False)
         return self._once(key, lambda: (merged(chosen).to_bytes(), BINARY))
 
     def within(self, last: int | None) -> int | None:
@@ -127,7 +127,7 @@ class Answers:
         Args:
             last: number of windows; None for all.
         """
-        ended = sum(one.window.ended for one in self.publication.windows)
+        ended = sum(window.ended for window in self.publication.shown)
         return None if last is None or last >= ended else last
 
     def json(self, key: tuple[object, ...], content: Callable[[], object]) -> Answer:

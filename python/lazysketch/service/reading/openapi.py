@@ -58,6 +58,7 @@ _FACTS: Final = _object(
     kind={"enum": [*KINDS]},
     every={"type": "number"},
     slices={"type": "integer"},
+    span=_NUMBER_OR_NULL,
     keep={"type": "integer"},
     delay={"type": "number"},
     guarantee={"type": "string"},

@@ -58,7 +58,7 @@ class PublicationView(WindowsView):
         self.publication = publication
         super().__init__(
             publication.queries(),
-            [one.window for one in publication.windows],
+            publication.shown,
             described(publication),
             before,
         )
@@ -165,9 +165,8 @@ class PublicationView(WindowsView):
         }
 
     def _chosen(self, last: int | None, *, include_open: bool) -> list[Window]:
-        ended = [window for window in self._windows if window.ended]
-        kept = ended if last is None else ended[-last:]
-        return kept + [window for window in self._windows if not window.ended and include_open]
+        every = len(self._windows) or 1
+        return self._queries._asked(last or every, include_open=include_open)
 
     def _place(self) -> dict[str, object]:
         return {"number": self.publication.number, "at": instant_text(self.publication.at)}
