@@ -72,7 +72,9 @@ def test_readers_see_quantiles_and_their_course(service: Service) -> None:
     for value, truth in zip(median["course"], (25, 50, 58.3), strict=True):
         assert value["low"] <= value["estimate"] <= value["high"]
         assert value["estimate"] == pytest.approx(truth, abs=3)
-    assert overview["total"]["low"] <= 15_000 <= overview["total"]["high"]
+    total = overview["total"]
+    room = total["high"] - total["low"]  # with it an interval of 95 % misses once in 10^8 runs
+    assert total["low"] - room <= 15_000 <= total["high"] + room
     rows = overview["histogram"]
     assert (rows[0]["from"], rows[0]["to"], rows[-1]["from"], rows[-1]["to"]) == (
         None,
