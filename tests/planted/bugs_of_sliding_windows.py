@@ -72,7 +72,7 @@ BUGS_OF_STEPS_AHEAD: Final = (
 BUGS_OF_SLIDING_WINDOWS: Final = (
     PlantedBug(
         name="slices-of-a-stream-are-published-from-the-second-on",
-        subject="release",
+        subject="page",
         claim="The service does not publish where the first slice that it keeps begins.",
         caught_by=_STREAMS + "test_readers_see_the_last_span_at_every_slice",
         patch=edited(
@@ -82,7 +82,7 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
     ),
     PlantedBug(
         name="windows-of-a-stream-count-a-block-twice",
-        subject="release",
+        subject="page",
         claim="Several windows of readers are added with the noise of their blocks in each.",
         caught_by=_STREAMS + "test_answers_are_those_of_the_library",
         patch=edited(
@@ -92,7 +92,7 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
     ),
     PlantedBug(
         name="stream-shows-the-slice-that-is-open",
-        subject="release",
+        subject="page",
         claim="The tick of a publication of sliding windows is one slice early.",
         caught_by=_STREAMS + "test_a_stream_that_ends_shows_its_last_slice_at_the_next_tick",
         patch=edited(
