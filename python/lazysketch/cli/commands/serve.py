@@ -299,9 +299,10 @@ def _say(listening: Listening, host: Host) -> None:
     tell(f"serve: events to {ingest}/v1/streams/{first.settings.name}/events")
     tell(f"serve: operator {listening.address('admin')}/v1/streams")
     for name, stream in host.streams.items():
-        facts = stream.facts
+        facts, span = stream.facts, stream.settings.span
+        windows = f"windows of {stream.settings.every}" if span is None else f"the last {span}"
         tell(
-            f"serve: {name}: windows of {stream.settings.every}, published every "
+            f"serve: {name}: {windows}, published every "
             f"{facts.every / facts.slices:g} s; {stream.counts.privacy}"
         )
     listed = first.settings.domain is not None
