@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -49,6 +50,10 @@ def end_while_following(
 
 
 def _files(folder: Path) -> list[tuple[str, int, int]]:
-    """Return the name, the size and the time of each file."""
-    known = ((path, path.stat()) for path in sorted(folder.rglob("*")))
-    return [(str(path), found.st_size, found.st_mtime_ns) for path, found in known]
+    """Return the name, the size and the time of each file that is still there."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        with suppress(FileNotFoundError):  # the run renames and removes files
+            facts = path.stat()
+            found.append((str(path), facts.st_size, facts.st_mtime_ns))
+    return found
