@@ -76,7 +76,7 @@ class StreamSettings:
         relation: what is protected, as for the windows.
         item: the field of the item in events that are objects or columns.
         weight: the field of the weight; None if each event weighs 1.
-        max_weight: larger weights are clipped to this; with ``weight``.
+        max_weight: larger weights are clipped to this.
         discovery_weight: largest weight of an event that counts for its name; 1 when None.
         user: the field of the person; None if single events are protected.
         cells: cells of a person in each row, with ``user``.
@@ -185,8 +185,6 @@ class StreamSettings:
             raise ArgumentValueError(
                 f"user: expected another field than that of the item, got {shown(self.user)}"
             )
-        if self.weight is None and self.max_weight != 1:
-            raise ArgumentTypeError("max_weight: expected weight too, the field of it, got none")
         _check_topics(self)
 
     def _check_span(self) -> None:

@@ -153,10 +153,12 @@ def test_weights_end_with_their_last_slice(service: Service) -> None:
 
 
 def test_the_noise_is_that_of_the_largest_weight() -> None:
+    """And of 1 where no field has the weight."""
     light, heavy = replace(CLIENTS, horizon=1_000).statistic, WEIGHTED.statistic
     assert isinstance(light, TableSpec)
     assert isinstance(heavy, TableSpec)
     assert heavy.sigma >= 1_500 * light.sigma > 0
+    assert replace(WEIGHTED, weight=None).statistic == light
     assert replace(WEIGHTED, max_weight=9).changed_since(WEIGHTED) == "max_weight"
 
 

@@ -95,11 +95,6 @@ def test_defaults_need_nothing() -> None:
             "streams.a.format: expected jsonl or arrow",
         ),
         ({"streams": {"a": {"user": "item"}}}, "streams.a.user: expected another field"),
-        ({"streams": {"a": {"max_weight": 9}}}, "streams.a.max_weight: expected weight too"),
-        (
-            {"streams": {"a": {"kind": "ranges", "max_weight": 9}}},
-            "streams.a.max_weight: expected weight too",
-        ),
     ],
 )
 def test_wrong_choices_are_named(content: dict[str, Any], message: str) -> None:
