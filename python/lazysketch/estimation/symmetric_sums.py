@@ -87,7 +87,8 @@ class SampledErrors:
         Args:
             value: that of the cell.
         """
-        square = float(value) ** 2
+        # As the squares of all cells: a power may be rounded to the next number.
+        square = float(value) * float(value)
         group = int(np.searchsorted(self.ends, square))
         sums, sizes = self.sums.copy(), self.sizes.copy()
         sums[group] -= square

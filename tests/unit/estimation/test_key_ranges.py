@@ -161,3 +161,9 @@ def test_a_cell_is_left_out_of_its_row(width: int) -> None:
         assert float(found.values.max()) == pytest.approx(float(others.max()), rel=1e-9)
         if width <= 24:
             np.testing.assert_allclose(found.values, np.sort(others), rtol=1e-9)
+
+
+@pytest.mark.parametrize("largest", [94_906_297.0, 2.0**45 + 1.0])
+def test_a_large_cell_is_found_again_in_its_row(largest: float) -> None:
+    found = SampledErrors.of(np.array([1.0, 2.0, largest])).without(largest)
+    np.testing.assert_allclose(found.values, [1.0, 2.0])
