@@ -7,13 +7,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, cast
 
-from lazysketch.privacy.wording import unit
 from lazysketch.service.publication import PublishedWindow
 from lazysketch.service.stream import Stream
 from lazysketch.windows.window import instant
 
 if TYPE_CHECKING:
-    from lazysketch.heavy_hitters import JointPrivacy
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store import Store
     from lazysketch.store.stored_sliding import StoredSliding
@@ -48,13 +46,6 @@ class SlidingStream(Stream):
     def counts(self) -> StoredSliding:
         """The sliding windows of the store."""
         return self.windows
-
-    def _privacy(self) -> JointPrivacy:
-        return self.windows.privacy
-
-    def _unit(self) -> str:
-        privacy = self.windows.privacy
-        return unit(person_bound=privacy.person_bound, within=privacy.within)
 
     def _state(self) -> tuple[int, tuple[PublishedWindow, ...]]:
         ends = {self._tick_of(end): end for end in self.windows.ends}

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import StoreError
-from lazysketch.privacy.wording import unit
 from lazysketch.service.published_window import PublishedWindow, held
 from lazysketch.service.statistics_of_streams import STATISTICS
 from lazysketch.service.stream import Stream
@@ -21,8 +20,6 @@ from lazysketch.windows.boundaries import checked_clock
 from lazysketch.windows.window import Window, instant
 
 if TYPE_CHECKING:
-    from lazysketch.privacy.accounting import Privacy
-    from lazysketch.privacy.sums_privacy import SumsPrivacy
     from lazysketch.service.published_window import StatisticRelease
     from lazysketch.service.statistics_of_streams import StoredStatistic
     from lazysketch.service.stream_settings import StreamSettings
@@ -96,13 +93,6 @@ class StatisticStream(Stream):
 
     def _tick_now(self) -> int:
         return self.tick.of(checked_clock(self._clock()))
-
-    def _privacy(self) -> Privacy | SumsPrivacy:
-        return self._count.privacy
-
-    def _unit(self) -> str:
-        # Sums have no bounds of people.
-        return unit(person_bound=getattr(self._privacy(), "person_bound", None), within=None)
 
     def _state(self) -> tuple[int, tuple[PublishedWindow, ...]]:
         self._end_if_over()

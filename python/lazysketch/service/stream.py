@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from lazysketch.privacy.wording import unit
 from lazysketch.service.publication import Facts, Publication, PublishedWindow
 from lazysketch.service.tick import Tick
 from lazysketch.windows.window import instant
@@ -48,13 +49,16 @@ class Stream(ABC):
     ) -> StoredWindows | StoredSliding | StoredHierarchicalWindows | StoredStatistic:
         """What counts its events in the store."""
 
-    @abstractmethod
     def _privacy(self) -> JointPrivacy | LevelsPrivacy | Privacy | SumsPrivacy:
         """Return the guarantee."""
+        return self.counts.privacy
 
-    @abstractmethod
     def _unit(self) -> str:
         """Return who or what is protected."""
+        privacy = self._privacy()
+        # Sums have no bounds of people, and a statistic has no windows.
+        bound = getattr(privacy, "person_bound", None)
+        return unit(person_bound=bound, within=getattr(privacy, "within", None))
 
     @abstractmethod
     def _state(self) -> tuple[int, tuple[PublishedWindow, ...]]:

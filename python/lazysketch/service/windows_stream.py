@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import LiveStateError
-from lazysketch.privacy.wording import unit
 from lazysketch.service.publication import PublishedWindow
 from lazysketch.service.stream import Stream
 
 if TYPE_CHECKING:
-    from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store import Store
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
@@ -43,13 +41,6 @@ class WindowsStream(Stream):
     def counts(self) -> StoredWindows | StoredHierarchicalWindows:
         """The windows of the store."""
         return self.windows
-
-    def _privacy(self) -> JointPrivacy | LevelsPrivacy:
-        return self.windows.privacy
-
-    def _unit(self) -> str:
-        privacy = self.windows.privacy
-        return unit(person_bound=privacy.person_bound, within=privacy.within)
 
     def _state(self) -> tuple[int, tuple[PublishedWindow, ...]]:
         ended, opened = self._seen()

@@ -51,7 +51,7 @@ class PublishedSlides(PublicFacts[Window]):
     @property
     def slices(self) -> int:
         """Number of ended slices that are kept."""
-        return max(len(self._ends()) - 1, 0)
+        return max(len(self.ends) - 1, 0)
 
     @property
     def ends(self) -> tuple[Window, ...]:
@@ -60,12 +60,13 @@ class PublishedSlides(PublicFacts[Window]):
         Each is from the begin of its block to the end of a slice, oldest first. The slice before an
         end is that from the one before it, so there is one more than :attr:`slices`.
         """
-        return self._ends()
+        self._catch_up()
+        return self._kept()
 
     @property
     def candidates(self) -> list[Item]:
         """Names published by any kept block, or the domain: a public list, each once."""
-        return names_of(self._ends()) or list(self._listed)
+        return names_of(self.ends) or list(self._listed)
 
     def window(self, ago: int = 0, *, last: int | None = None) -> Window | None:
         """Return the window that ended with the last slice, or with an earlier one.
@@ -84,7 +85,7 @@ class PublishedSlides(PublicFacts[Window]):
         """
         before = checked_integer("ago", ago, least=0)
         asked = self._span if last is None else checked_integer("last", last)
-        ends = self._ends()
+        ends = self.ends
         stop = len(ends) - before
         if stop < 2:
             return None
@@ -104,7 +105,7 @@ class PublishedSlides(PublicFacts[Window]):
             ArgumentTypeError: not an instant.
             ArgumentValueError: text that is not an instant, or an instant outside the range.
         """
-        ends = self._ends()
+        ends = self.ends
         since: Moment | None = None
         if end is not None:
             by_steps = bool(ends) and isinstance(ends[0].end, int)
@@ -247,10 +248,6 @@ class PublishedSlides(PublicFacts[Window]):
         if now is None or before is None:
             return Changes()
         return changes_between([before], [now], self.candidates, confidence=level)
-
-    def _ends(self) -> tuple[Window, ...]:
-        self._catch_up()
-        return self._kept()
 
 
 def _instant(end: object) -> datetime:

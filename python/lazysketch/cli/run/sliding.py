@@ -144,7 +144,7 @@ class SlidingItems(RunOfWindows):
     def release(self) -> Release:
         """Return the table of the last span; before the first slice has ended, an empty one."""
         if self._is_kept and not self.windows.slices:
-            return self.windows._ends()[0].release
+            return self.windows.ends[0].release
         return self.windows.release()
 
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:

@@ -54,7 +54,7 @@ def published(state: str) -> list[bytes]:
     with opened:
         slides = opened.kept()
         assert isinstance(slides, ls.Sliding)
-        return [end.release.to_bytes() for end in slides._ends()]
+        return [end.release.to_bytes() for end in slides.ends]
 
 
 @KINDS
