@@ -222,6 +222,13 @@ def _tenths(value: object) -> str:
     return f"{_number(value):,.1f}"
 
 
+def _magnitude(value: object) -> str:
+    """Show six significant digits, and no exponent where all digits before the point fit."""
+    number = _number(value)
+    short = f"{number:,.6g}"
+    return f"{number:,.0f}" if "e+" in short and abs(number) < _LONG else short
+
+
 def _percent(value: object) -> str:
     return "-" if value is None else f"{_number(value):.2%}"
 
@@ -241,6 +248,7 @@ _TITLES: Final = {
     "relative_error": "error",
     "noise_deviation_max": "noise",
 }
+_LONG: Final = 1e12  # values from here on have an exponent
 _SHORT: Final = 1_000  # sums below have digits after the point where these are known
 _SHORT_ID: Final = 8  # hex digits that distinguish the parts of a release; JSON and CSV have all
 _SHOWN: Final[Mapping[str, Callable[[object], str]]] = {
@@ -259,9 +267,9 @@ _SHOWN: Final[Mapping[str, Callable[[object], str]]] = {
     "noise_deviation_max": _tenths,
     "counts": _tenths,
     "quantile": lambda share: f"{_number(share):g}",
-    "value": lambda value: f"{_number(value):,.6g}",
-    "from": lambda value: f"{_number(value):,.6g}",
-    "to": lambda value: f"{_number(value):,.6g}",
+    "value": _magnitude,
+    "from": _magnitude,
+    "to": _magnitude,
     "below": _percent,
     "at_least": _percent,
     "at_most": _percent,

@@ -186,3 +186,21 @@ def test_a_message_is_one_printable_line(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_integers_have_no_fraction() -> None:
     assert [repr(as_number(value)) for value in (3.0, -2.0, 2.5)] == ["3", "-2", "2.5"]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (713_229.4, "713,229"),
+        (1e6, "1,000,000"),
+        (12_345_678.9, "12,345,679"),
+        (-2e9, "-2,000,000,000"),
+        (10_582.34, "10,582.3"),
+        (0.000_25, "0.00025"),
+        (1e15, "1e+15"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_values_have_an_exponent_only_if_they_are_long(value: float, shown: str) -> None:
+    row = show([{"quantile": 0.5, "value": value}], width=80, fold=False).splitlines()[-1]
+    assert row.split() == ["0.5", shown]
