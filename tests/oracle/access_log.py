@@ -29,6 +29,7 @@ _ROWS = {
     "method": rf"{_HOST}{_UNTIL_REQUEST}({_METHOD}) {_REQUEST}{_END}",
     "path": rf"{_HOST}{_UNTIL_REQUEST}{_METHOD} ({_PATH}){_REQUEST}{_END}",
     "status": rf'{_HOST}{_UNTIL_REQUEST}{_REQUEST}" ({_STATUS}) {_SIZE}',
+    "size": rf'{_HOST}{_UNTIL_REQUEST}{_REQUEST}" {_STATUS} ({_SIZE})',
     "referrer": rf'{_COMMON_ROW} "({_QUOTED_NOT_EMPTY})"',
     "agent": rf'{_COMMON_ROW} "{_QUOTED}" "({_QUOTED_NOT_EMPTY})"',
     "time": rf"{_HOST} [^ \n]+ [^\[\n]+ \[([^\]\n]*)\]",
@@ -39,7 +40,8 @@ _FIELDS = {field: re.compile(rf"(?:{row}.*|.*)\n", re.ASCII) for field, row in _
 
 def field_of_rows(text: str, field: str) -> list[str]:
     """Return a field, or the "time", of each row of a text; "" for a row without it."""
-    return _FIELDS[field].findall(text)
+    found = _FIELDS[field].findall(text)
+    return ["0" if size == "-" else size for size in found] if field == "size" else found
 
 
 def decoded_rows(data: bytes, encoding: str) -> list[str]:

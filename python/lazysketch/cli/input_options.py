@@ -142,9 +142,9 @@ _BY: Final = (
         "field",
         metavar="FIELD",
         help="Field to count: a column, a key, a path of keys (user.id); in access logs "
-        "host, path, status, method, user, agent, referrer; in captures src, dst, sport, dport, "
-        "proto, flow, size; in syslog program, host, severity.  [default: host or src; lines: the "
-        "line]",
+        "host, path, status, method, user, agent, referrer, size; in captures src, dst, sport, "
+        "dport, proto, flow, size; in syslog program, host, severity.  [default: host or src; "
+        "lines: the line]",
     ),
 )
 _PARSING: Final = (

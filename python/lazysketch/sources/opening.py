@@ -65,11 +65,11 @@ def open_source(
             "regex".
         field: The field that holds the item: a column, a key or a path of keys
             ("user.id"). Of logs and captures ``FORMATS[format].fields``, the first by default:
-            access logs have "host", "path", "status", "method", in the combined format also
-            "agent" and "referrer".
+            access logs have "host", "path", "status", "method", "user", "size", in the combined
+            format also "agent" and "referrer".
         encoding: The text encoding; an item that does not decode is malformed.
         weight: The field that holds the weight of each row, an integer of at least 0;
-            for captures and some logs "size".
+            for captures and most logs "size".
         max_weight: Larger weights are clipped to this, 1 .. 2^63 - 1; required with
             ``weight``.
         delimiter: The delimiter of a CSV file: one ASCII character, or "tab". By default
@@ -101,7 +101,7 @@ def open_source(
             client is the N-th from its end, the server's own neighbour with 0. None: the first,
             which a client may have written.
         value: The field of a number of each row, for sums by item: text that is one, an integer or
-            a float; for captures and some logs "size". ``batch.weights`` are then these numbers,
+            a float; for captures and most logs "size". ``batch.weights`` are then these numbers,
             float64 and without a limit. A row without one, or with NaN, is malformed. Not with
             ``weight`` or ``times``.
 

@@ -41,11 +41,13 @@ pub enum Field {
     Referrer,
     /// The client's program; combined format only.
     Agent,
+    /// Bytes of the reply; `-`, no bytes, is 0.
+    Size,
 }
 
 impl Field {
     /// All fields with their public names.
-    pub const NAMES: [(&'static str, Self); 7] = [
+    pub const NAMES: [(&'static str, Self); 8] = [
         ("host", Self::Host),
         ("path", Self::Path),
         ("status", Self::Status),
@@ -53,6 +55,7 @@ impl Field {
         ("referrer", Self::Referrer),
         ("agent", Self::Agent),
         ("user", Self::User),
+        ("size", Self::Size),
     ];
 
     /// Return the field of that name.
@@ -153,12 +156,9 @@ impl<'a> Parsed<'a> {
             Field::Path => path(self.request),
             Field::Referrer => not_empty(quoted(self.end.rest)?.0),
             Field::Agent => not_empty(quoted(quoted(self.end.rest)?.1)?.0),
+            Field::Size if self.end.size == b"-" => Some(b"0"),
+            Field::Size => Some(self.end.size),
         }
-    }
-
-    /// The byte count, or `-`.
-    pub(crate) fn size(&self) -> &'a [u8] {
-        self.end.size
     }
 
     /// Everything after the agent, which is what a server appends to the combined format.
@@ -313,6 +313,6 @@ mod tests {
         for (name, field) in Field::NAMES {
             assert_eq!(Field::named(name), Some(field));
         }
-        assert_eq!(Field::named("size"), None);
+        assert_eq!(Field::named("time"), None);
     }
 }

@@ -122,6 +122,8 @@ impl Row {
             Field::Method => method,
             Field::Referrer => self.referrer.clone(),
             Field::Agent => self.agent.clone(),
+            Field::Size if self.size == "-" => Some("0".into()),
+            Field::Size => Some(self.size.clone()),
         };
         found.filter(|text| !text.is_empty())
     }

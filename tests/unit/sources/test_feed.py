@@ -105,11 +105,15 @@ def test_weight_and_max_weight_require_each_other(tmp_path: Path) -> None:
             open_source(path, field="k", weight="n", max_weight=wrong_type)
 
 
-@pytest.mark.parametrize("form", ["lines", "common", "combined"])
-def test_formats_without_weights_refuse_them(tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "weights"), [("lines", "none"), ("common", "size"), ("combined", "size")]
+)
+def test_formats_refuse_weights_that_they_do_not_have(
+    tmp_path: Path, form: str, weights: str
+) -> None:
     path = tmp_path / "a"
     path.write_text("a\n")
-    with pytest.raises(ArgumentValueError, match=f"weight: expected none for format '{form}'"):
+    with pytest.raises(ArgumentValueError, match=f"weight: expected {weights} for format '{form}'"):
         open_source(path, format=form, weight="n", max_weight=3)
 
 

@@ -100,8 +100,8 @@ def test_a_field_requires_a_format_with_fields(tmp_path: Path) -> None:
         (
             "common",
             "agent",
-        ): "field: expected one of host, path, status, method, user for format 'common'",
-        ("combined", "size"): "field: expected one of host, .* for format 'combined', got 'size'",
+        ): "field: expected one of host, path, status, method, user, size for format 'common'",
+        ("combined", "bytes"): "field: expected one of host, .* for format 'combined', got 'bytes'",
         ("xml", None): "format: expected one of auto, .*, combined, common, .*, got 'xml'",
     }
     for (form, field), message in expected.items():

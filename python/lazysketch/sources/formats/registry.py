@@ -16,6 +16,7 @@ from lazysketch.sources.formats.access_log import (
     COMBINED_FIELDS,
     COMMON_FIELDS,
     LOG_PEOPLE,
+    LOG_WEIGHTS,
     looks_combined,
     looks_common,
     read_access_log,
@@ -153,6 +154,7 @@ FORMATS: dict[str, Format] = {
             time="",
             skips=True,
             people=LOG_PEOPLE,
+            weights=LOG_WEIGHTS,
         ),
         Format(
             "common",
@@ -162,6 +164,7 @@ FORMATS: dict[str, Format] = {
             time="",
             skips=True,
             people=LOG_PEOPLE,
+            weights=LOG_WEIGHTS,
         ),
         *logs.OF_SERVICES,
         Format("logfmt", reader_of("pairs"), None, logs.looks_like_pairs, skips=True),

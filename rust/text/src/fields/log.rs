@@ -15,7 +15,17 @@ type Cut = for<'a> fn(&'a [u8], &Roles<Field>, Option<usize>) -> Option<Values<'
 
 /// A log whose rows are words: its name, its fields, of which the first is the default, and how a
 /// row is cut.
-const LOGS: [(&str, &[Field], Cut); 8] = [
+const LOGS: [(&str, &[Field], Cut); 10] = [
+    (
+        "common",
+        &[Host, Path, Status, Method, User, Size],
+        web::plain,
+    ),
+    (
+        "combined",
+        &[Host, Path, Status, Method, User, Agent, Referrer, Size],
+        web::plain,
+    ),
     (
         "vhost_combined",
         &[

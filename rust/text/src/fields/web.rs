@@ -1,6 +1,10 @@
-//! Access logs that add to the combined log format.
+//! The common and the combined log format, and access logs that add to the latter.
+//!
+//! Where a row needs no weight, `access_log` reads the first two faster.
 //!
 //! ```text
+//! common          host ident user [time] "request" status size
+//! combined        host ident user [time] "request" status size "referrer" "agent"
 //! vhost_combined  site:port host ident user [time] "request" status size "referrer" "agent"
 //! nginx           host - user [time] "request" status size "referrer" "agent" "forwarded for"
 //! traefik         host - user [time] "request" status size "referrer" "agent" N "router" "server" Nms
@@ -18,6 +22,23 @@ use super::field::{Field, parts};
 use super::roles::Roles;
 use super::words::{Words, address};
 use crate::access_log::{self, Parsed, head, word};
+use std::borrow::Cow;
+
+/// Cut a row of the common or the combined format, as `access_log` does: a user `-` is an item,
+/// though no person.
+pub(super) fn plain<'a>(
+    row: &'a [u8],
+    fields: &Roles<Field>,
+    _hops: Option<usize>,
+) -> Option<Values<'a>> {
+    let mut values = combined(row, fields, |_, _| None);
+    if fields.item == Field::User {
+        let parsed = Parsed::of(row);
+        let user = parsed.and_then(|row| row.field(access_log::Field::User));
+        values.item = user.map(Cow::Borrowed);
+    }
+    Some(values)
+}
 
 /// Cut a row that begins with the site and its port.
 pub(super) fn vhost_combined<'a>(
@@ -86,13 +107,7 @@ fn combined<'a>(
                 let user = row.field(access_log::Field::User);
                 return user.filter(|&user| user != b"-");
             }
-            Field::Size => {
-                return Some(if row.size() == b"-" {
-                    &b"0"[..]
-                } else {
-                    row.size()
-                });
-            }
+            Field::Size => access_log::Field::Size,
             _ => return other(row, field).filter(|text| !text.is_empty()),
         })
     })

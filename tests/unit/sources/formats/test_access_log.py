@@ -6,6 +6,7 @@ import gzip
 import re
 import time
 from collections import Counter
+from itertools import chain
 
 import pytest
 from hypothesis import example, given, settings
@@ -50,6 +51,8 @@ def value(row: str, field: str) -> object:
         ("method", "GET"),
         ("referrer", "http://example.org/"),
         ("agent", "Mozilla/5.0 (X11)"),
+        ("user", "ann"),
+        ("size", "512"),
     ],
 )
 def test_each_field_of_a_combined_row(field: str, expected: str) -> None:
@@ -69,6 +72,7 @@ def test_each_field_of_a_combined_row(field: str, expected: str) -> None:
         ('h - - [t] "M-SEARCH * HTTP/1.1" 200 -', "method", "M-SEARCH"),
         ('h - - [t] "-" 408 -', "status", "408"),
         ('h - - [t] "-" 408 -', "host", "h"),
+        ('h - - [t] "-" 408 -', "size", "0"),
         ('h - - [t] "-" 408 -', "path", None),
         ('h - - [t] "-" 408 -', "method", None),
         ('h - - [t] "" 400 0', "path", None),
@@ -231,6 +235,39 @@ def test_any_bytes_are_read_like_rows_decoded_one_by_one(
         assert times == times_of_texts(field_of_rows(text, "time"), unit="s").tolist()
 
 
+@given(rows=ROWS)
+@settings(max_examples=300)
+@example(rows=['h - - [t] "GET / HTTP/1.0" 200 5', 'h - ann [t] "GET / HTTP/1.0" 200 -'])
+@example(rows=['h - ann [t] "GET / HTTP/1.0" 200 99999999999999999999'])
+def test_rows_with_weights_equal_those_of_a_regular_expression(rows: list[str]) -> None:
+    text = "".join(row.replace("\n", "") + "\n" for row in rows).replace("\r\n", "\n")
+    sizes = field_of_rows(text, "size")
+    for field in COMBINED_FIELDS:
+        expected = field_of_rows(text, field)
+        stream = ByteStream("test", path=None, blocks=[text.encode()] if text else [])
+        asked = Selection(field=field, encoding="utf-8", weight="size", max_weight=400, times=True)
+        batches = list(read_access_log(stream, asked))
+        assert [item for batch in batches for item in batch.item_list] == list(
+            filter(None, expected)
+        )
+        weights = [list(batch.weights) for batch in batches if batch.weights is not None]
+        assert list(chain.from_iterable(weights)) == [
+            min(int(size), 400) for item, size in zip(expected, sizes, strict=True) if item
+        ]
+        times = [time for batch in batches for time in batch.times.tolist()]  # type: ignore[union-attr]
+        assert times == times_of_texts(field_of_rows(text, "time"), unit="s").tolist()
+
+
+def test_people_of_rows_with_weights() -> None:
+    nobody = ROW.replace(" ann ", " - ")
+    stream = ByteStream("test", path=None, blocks=[f"{ROW}\n{nobody}\n".encode()])
+    asked = Selection(field="host", encoding="utf-8", weight="size", max_weight=100, user="user")
+    (batch,) = read_access_log(stream, asked)
+    assert batch.weights is not None
+    assert (batch.user_list, list(batch.weights)) == (["ann"], [100])
+    assert list(batch.without_user) == [1]
+
+
 def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(ArgumentValueError, match=r'field: expected one of host, .*, got "x"'):
         access_log_items(b"", field="x")
@@ -247,7 +284,7 @@ def test_hostile_rows_take_linear_time(tail: str) -> None:
     for head in heads:
         for field in COMBINED_FIELDS:
             read(head + tail * (size // len(tail)), field=field)
-    # 36 rows of 100 kB take about 0.1 s; in quadratic time they would take minutes.
+    # 48 rows of 100 kB take about 0.1 s; in quadratic time they would take minutes.
     assert time.process_time() - begin < 5
 
 
