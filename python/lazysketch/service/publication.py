@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Facts", "Publication", "PublishedWindow", "SignedPublication"]
 
-VERSION: Final = 1
+_VERSION: Final = 1
+_SLIDING_VERSION: Final = 2  # a reader of version 1 would show the ends of slices as windows
 _SECOND: Final = 1_000_000_000
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -126,7 +127,7 @@ class Publication:
             del facts["span"]
         windows = [one.described() for one in self.windows]
         content = {
-            "version": VERSION,
+            "version": _VERSION if self.facts.span is None else _SLIDING_VERSION,
             **facts,
             "number": self.number,
             "at": instant_written(self.at),
@@ -152,9 +153,10 @@ class Publication:
         """
         try:
             content = json.loads(manifest)
-            if content["version"] != VERSION:
+            if content["version"] not in (_VERSION, _SLIDING_VERSION):
                 raise ReleaseFormatError(
-                    f"publication: expected version {VERSION}, got another; upgrade lazysketch"
+                    f"publication: expected version {_VERSION} or {_SLIDING_VERSION}, got another; "
+                    "upgrade lazysketch"
                 )
             kind = content.setdefault("kind", ITEMS)
             if kind not in KINDS:

@@ -16,7 +16,7 @@ from tests.unit.cli.serving import Serving
 from tests.unit.service.publications import Service
 
 import lazysketch as ls
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ReleaseFormatError
 from lazysketch.service.host import Host
 from lazysketch.service.publication import Publication, SignedPublication
 from lazysketch.service.reading.answers import Answers
@@ -250,3 +250,28 @@ def test_events_count_once_over_kills(tmp_path: Path) -> None:
     assert abs(found[0] - 600) < 60
     assert abs(found[1] - 300) < 60
     assert serving.end() == 0
+
+
+def test_readers_of_the_first_version_refuse_sliding_windows(service: Service) -> None:
+    """They would show the ends of slices, which have the counts of whole blocks, as windows."""
+    for chosen, version in ((stream(), 2), (stream(span=None), 1)):
+        host = Service(service.folder / str(version)).host(chosen)
+        assert host.publish("pages")
+        signed = host.files.read_signed("pages")
+        assert signed is not None
+        content = json.loads(signed.manifest)
+        assert content["version"] == version
+        host.close()
+
+
+def test_a_publication_of_another_version_is_refused(service: Service) -> None:
+    host = service.host(stream())
+    assert host.publish("pages")
+    signed = host.files.read_signed("pages")
+    assert signed is not None
+    content = json.loads(signed.manifest)
+    for version, expected in ((3, "expected version 1 or 2"), ("2", "expected version")):
+        changed = json.dumps({**content, "version": version}).encode()
+        with pytest.raises(ReleaseFormatError, match=expected):
+            Publication.from_manifest(changed, {})
+    host.close()

@@ -54,10 +54,10 @@ def ranges(
 ) -> int:
     """Count the keys of a stream in ranges: networks of addresses, ports, ids, times.
 
-    RANGE is a network (10.0.0.0/8, 2001:db8::/32) or two keys with a dash between them, the
-    second one excluded (0-1024); a file with such a name is ./NAME. Without a RANGE sixteen
-    equal parts of all keys are shown. A key is an integer below 2^bits, an IPv4 address with
-    --bits 32, or the first half of an IPv6 address with --bits 64. A row without a key is a
+    RANGE is a network (10.0.0.0/8, 2001:db8::/32) or two keys or addresses with a dash between
+    them, the second one excluded (0-1024); a file with such a name is ./NAME. Without a RANGE
+    sixteen equal parts of all keys are shown. A key is an integer below 2^bits, an IPv4 address
+    with --bits 32, or the first half of an IPv6 address with --bits 64. A row without a key is a
     step without an event.
 
     \b

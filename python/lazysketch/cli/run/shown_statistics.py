@@ -64,7 +64,7 @@ def check_ranges(asked: Sequence[str], bits: int, *, name: str) -> None:
     """Raise ArgumentValueError unless keys of so many bits have all ranges.
 
     Args:
-        asked: Networks, or two keys with a dash between them.
+        asked: Networks, or two keys or addresses with a dash between them.
         bits: Of a key.
         name: Of the argument.
     """

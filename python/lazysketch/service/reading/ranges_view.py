@@ -53,8 +53,9 @@ class RangesView(StatisticView[RangesRelease]):
         """Return the numbers of keys so far in some ranges.
 
         Args:
-            asked: networks such as ``"10.0.0.0/8"``, or two keys with a hyphen between them, of
-                which the second is not in the range; equal parts of all keys when empty.
+            asked: networks such as ``"10.0.0.0/8"``, or two keys or addresses with a hyphen
+                between them, of which the second is not in the range; equal parts of all keys when
+                empty.
 
         Raises:
             ArgumentValueError: a range that these keys do not have.

@@ -111,11 +111,48 @@ def test_types_of_keys() -> None:
 def test_questions() -> None:
     assert [
         text
-        for text in ("0-9", "10.0.0.1", "10.0.0.0/8", "::/0", "a", "7", "0-", "10.0.0.1/8", "a/b")
+        for text in (
+            *(
+                "0-9",
+                "10.0.0.1",
+                "10.0.0.0/8",
+                "::/0",
+                "10.0.0.1/8",
+                "10.0.0.0/33",
+                "1.2.3.4-1.2.4.0",
+            ),
+            *("a", "7", "0-", "a/b", "1.2.3/8", "cafe", "ab/12", "10.0.0.log", "1.0-2.0", "./::"),
+        )
         if is_question(text)
-    ] == ["0-9", "10.0.0.1", "10.0.0.0/8", "::/0"]
+    ] == ["0-9", "10.0.0.1", "10.0.0.0/8", "::/0", "10.0.0.1/8", "10.0.0.0/33", "1.2.3.4-1.2.4.0"]
     assert range_of_question("5-9", 4) == (5, 9)
     assert range_of_question("::/0", 64) == (0, 2**64)
     assert range_of_question("10.0.0.1", 32) == (167_772_161, 167_772_162)
     with pytest.raises(ls.LazySketchError, match="network: expected one such as"):
         range_of_question("7", 32)
+
+
+def test_a_question_of_two_addresses_ends_before_the_second() -> None:
+    assert range_of_question("10.0.0.1-10.0.1.0", 32) == (167_772_161, 167_772_416)
+    assert range_of_question("2001:db8::-2001:db8:0:5::", 64) == (
+        0x2001_0DB8_0000_0000,
+        0x2001_0DB8_0000_0005,
+    )
+
+
+@pytest.mark.parametrize(
+    ("network", "bits", "expected"),
+    [
+        ("10.0.0.1/8", 32, "an address that ends where its prefix does, as in '10.0.0.0/8'"),
+        ("2001:db8::1/32", 64, "an address that ends where its prefix does"),
+        ("10.0.0.0/33", 32, "one such as '10.0.0.0/8'"),
+        ("300.0.0.0/8", 32, "one such as '10.0.0.0/8'"),
+        ("10.0.0.0-10.0.0.256", 32, "one such as '10.0.0.0/8'"),
+        ("::-10.0.0.1", 64, "one such as '2001:db8::/32'"),
+        ("2001:db8::/65", 64, "a prefix of at most 64 bits"),
+        ("2001:db8::-2001:db8::1", 64, "an address that ends where its prefix does"),
+    ],
+)
+def test_a_network_that_there_is_not_is_refused(network: str, bits: int, expected: str) -> None:
+    with pytest.raises(ls.LazySketchError, match=f"network: expected {expected}"):
+        range_of_question(network, bits)
