@@ -13,7 +13,7 @@ eta bounds); :mod:`lazysketch.privacy.gaussian`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -41,6 +41,7 @@ _DRAW_TAIL: Final = 2.1e-21  # P(|x| > 9.5), where the relative error is not bou
 _FAR_TAIL: Final = 3.9e-28  # P(|x| > 11)
 _FAR_ERROR: Final = 2.0**-37  # relative error of a probability up to 11 sigma, per unit of sigma
 _NUMERIC_SHARE: Final = 0.01
+_NUMERIC_GROWTH: Final = 1.02  # of sigma, where numerics take their share of epsilon and delta
 _LARGEST_DEVIATION: Final = 13.2  # of a draw, in units of sigma, before it is rounded
 
 
@@ -219,21 +220,20 @@ class _Account:
         """Raise if this sigma spends more than 1 % of epsilon or delta on numerics."""
         of_epsilon = self.epsilon_numeric(sigma) / self.epsilon
         of_delta = self.delta_numeric(sigma) / self.delta
-        tails = self.tails(sigma)
-        if of_delta > _NUMERIC_SHARE and 2.0 * tails > _NUMERIC_SHARE * self.delta:
-            if tails > _NUMERIC_SHARE:
+        of_tails = 2.0 * self.tails(sigma) / self.delta
+        # No delta mends an epsilon, and where the factor of delta takes most, none mends delta.
+        if of_delta > _NUMERIC_SHARE and max(of_epsilon, of_delta - of_tails) <= _NUMERIC_SHARE:
+            sufficient = self._sufficient_delta(sigma)
+            if sufficient >= 1.0:
                 raise ArgumentValueError(
                     "epsilon: expected one that 127-bit noise draws can serve (below about 20), "
                     f"got {self.epsilon:g}; lower epsilon"
                 )
-            # What the factor of delta takes is not left for the tails.
-            left = _NUMERIC_SHARE - self.delta_numeric(sigma) / self.delta + tails / self.delta
-            if left > 0.0:
-                raise ArgumentValueError(
-                    f"delta: expected at least {_rounded_up(tails / left)}, the reach of "
-                    f"127-bit noise draws at epsilon = {self.epsilon:g}, got {self.delta:g}; "
-                    "raise delta or lower epsilon"
-                )
+            raise ArgumentValueError(
+                f"delta: expected at least {sufficient:.3g}, the reach of "
+                f"127-bit noise draws at epsilon = {self.epsilon:g}, got {self.delta:g}; "
+                "raise delta or lower epsilon"
+            )
         if max(of_epsilon, of_delta) > _NUMERIC_SHARE:
             raise ArgumentValueError(
                 "epsilon: expected a budget of which floating point takes at most 1 %, "
@@ -243,11 +243,25 @@ class _Account:
                 "horizon"
             )
 
+    def _sufficient_delta(self, sigma: float) -> float:
+        """Return a delta of which numerics take no more than their share, 1 or more if none is."""
+        sigma *= _NUMERIC_GROWTH
+        of_factor = (self.delta_numeric(sigma) - self.tails(sigma)) / self.delta
+        left = _NUMERIC_SHARE - of_factor
+        delta = self.delta
+        while left > 0.0 and delta < 1.0:
+            # A larger delta may be one whose account of the draws is the one of few draws.
+            sufficient = _rounded_up(replace(self, delta=delta).tails(sigma) / left)
+            if sufficient <= delta:
+                return delta
+            delta = sufficient
+        return 1.0
 
-def _rounded_up(number: float) -> str:
+
+def _rounded_up(number: float) -> float:
     """Return a positive number with three digits, none of them rounded down."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 2)
-    return f"{math.ceil(number / unit) * unit:.3g}"
+    return float(f"{math.ceil(number / unit) * unit:.3g}")
 
 
 def _switching_of_draws(draws: int, sigma: float) -> float:
