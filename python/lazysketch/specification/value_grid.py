@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ValueGrid", "plain_values"]
 
 _MOST_STEPS: Final = 2**24
+_KINDS: Final = {"U": "text", "S": "bytes", "b": "bool", "c": "complex numbers", "M": "times"}
 _MOST_LISTED: Final = 2**24  # values of an iterable, which may never end
 _USUAL_STEPS: Final = 2**16
 _FLOATS: Final = 2**12  # floats in half a step: their rounding is far below that of the grid
@@ -154,9 +155,11 @@ def plain_values(values: object) -> npt.NDArray[np.float64]:
         raise ArgumentTypeError("values: expected numbers, got other objects")
     if given.size == 0:
         given = given.astype(np.float64)
-    if given.ndim != 1 or given.dtype.kind not in "iuf":
-        got = f"an array of {given.dtype} with {given.ndim} dimensions"
-        raise ArgumentTypeError(f"values: expected a sequence of numbers, got {got}")
+    if given.dtype.kind not in "iuf":
+        got = _KINDS.get(given.dtype.kind, "other objects")
+        raise ArgumentTypeError(f"values: expected numbers, got {got}")
+    if given.ndim != 1:
+        raise ArgumentTypeError(f"values: expected one dimension, got {given.ndim}")
     numbers = given.astype(np.float64)
     unknown = np.isnan(numbers)
     if unknown.any():

@@ -118,7 +118,8 @@ def _slices_of(span: int, *, every: int) -> int:
     number, rest = divmod(span, every)
     if rest or not 1 <= number <= MOST_KEPT:
         raise ArgumentValueError(
-            f"span: expected 1 to {MOST_KEPT:,} times every, got {span / every:g} times"
+            f"span: expected a whole number of times every, 1 to {MOST_KEPT:,}, "
+            f"got {span / every:g} times"
         )
     return number
 
