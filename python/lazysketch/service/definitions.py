@@ -6,7 +6,7 @@ import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError, StoreError
 from lazysketch.service.kafka_settings import consumer_settings
 from lazysketch.service.stream_settings import StreamSettings
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lazysketch.store import Store
 
-__all__ = ["check_streams", "keep_definition", "streams_to_open"]
+__all__ = ["check_new_stream", "check_streams", "keep_definition", "streams_to_open"]
 
 _PREFIX: Final = "service stream "
 _LONGEST: Final = 9_000
@@ -41,6 +41,19 @@ def check_streams(configured: Iterable[StreamSettings]) -> None:
             one.privacy  # noqa: B018 -- makes windows without a store
         except LazySketchError as error:
             raise type(error)(f"streams.{one.name}.{error}") from None
+
+
+def check_new_stream(settings: StreamSettings) -> None:
+    """Check what a stream that is made may not say, though one that is stored goes on with it.
+
+    Args:
+        settings: a stream that the store does not have.
+
+    Raises:
+        ArgumentTypeError: a largest weight for events that have none, which costs noise alone.
+    """
+    if settings.weight is None and settings.max_weight != 1:
+        raise ArgumentTypeError("max_weight: expected weight too, the field of it, got none")
 
 
 def streams_to_open(

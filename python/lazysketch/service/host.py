@@ -6,8 +6,8 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,7 @@ from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError
 from lazysketch.service.background import Background
 from lazysketch.service.charging import StreamCharges
-from lazysketch.service.definitions import keep_definition
+from lazysketch.service.definitions import check_new_stream, keep_definition
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.signing import SigningKey
 from lazysketch.service.sliding_stream import SlidingStream
@@ -93,16 +93,19 @@ class Host:
 
         Raises:
             CapError: a stream that does not fit into the ledger.
+            ArgumentTypeError: a new stream with settings that have no use together.
             ArgumentValueError: other parameters than those that a stream was made with, a value
                 outside its range, or a guarantee that is not of the kind of the ledger.
             StoreError: a store or a ledger that cannot be written.
         """
-        for one in settings:
-            try:
-                stream = self._charged(one)
-            except LazySketchError as error:
-                raise type(error)(f"streams.{one.name}.{error}") from None
-            self.streams[one.name] = stream
+        asked = list(settings)
+        for one in asked:  # before any is made, which fixes its settings
+            if one.name not in self.store.names:
+                with _named(one):
+                    check_new_stream(one)
+        for one in asked:
+            with _named(one):
+                self.streams[one.name] = self._charged(one)
         self.store.commit()
         self.files.write_facts(self.facts)
 
@@ -285,6 +288,15 @@ class Publisher(Background):
             stream.tick.begin(stream.tick.of(now) + 1) for stream in self._host.streams.values()
         ]
         return max(min([_SECOND, *(one - now for one in following)]), 1_000_000) / _SECOND
+
+
+@contextmanager
+def _named(settings: StreamSettings) -> Iterator[None]:
+    """Name the stream in errors, whose arguments are its settings."""
+    try:
+        yield
+    except LazySketchError as error:
+        raise type(error)(f"streams.{settings.name}.{error}") from None
 
 
 def _signing_key(store: Store) -> SigningKey:

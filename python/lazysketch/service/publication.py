@@ -202,15 +202,10 @@ class Publication:
             )
         return found
 
-    @property
-    def shown(self) -> tuple[Window, ...]:
-        """The windows that readers see, oldest first; sliding ones do not overlap."""
-        queries = self.queries()
-        now = queries.open
-        return (*queries.windows, *(() if now is None else (now,)))
-
     def queries(self, level: int = -1) -> PublishedWindows:
         """Return the windows with their queries: tops, estimates, intervals and changes.
+
+        Each call makes the windows anew, which takes as long as there are many if they slide.
 
         Args:
             level: number of a level of the hierarchy; the finest by default.

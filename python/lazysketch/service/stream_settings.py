@@ -76,7 +76,7 @@ class StreamSettings:
         relation: what is protected, as for the windows.
         item: the field of the item in events that are objects or columns.
         weight: the field of the weight; None if each event weighs 1.
-        max_weight: larger weights are clipped to this.
+        max_weight: larger weights are clipped to this; of a new stream with ``weight`` only.
         discovery_weight: largest weight of an event that counts for its name; 1 when None.
         user: the field of the person; None if single events are protected.
         cells: cells of a person in each row, with ``user``.

@@ -102,6 +102,11 @@ class WindowsView:
             self._course_of = {key: found for key, found in kept if key[0] in ended}
 
     @property
+    def ended(self) -> list[Window]:
+        """The windows that readers see and that have ended, oldest first."""
+        return [window for window in self._windows if window.ended]
+
+    @property
     def candidates(self) -> list[Item]:
         """The public names, each once."""
         return self._queries.candidates
@@ -116,15 +121,16 @@ class WindowsView:
 
     def overview(self) -> Plain:
         """Return what the page shows: lists of all windows and of the last, courses, changes."""
+        chosen = self._chosen(None, include_open=True)
         every = len(self._windows) or 1
         top = self._queries.top(_SHOWN, last=every, confidence=CONFIDENCE, include_open=True)
         courses = self._courses([one.item for one in top], keep=True)
-        last = next((one for one in reversed(self._windows) if one.ended), None)
+        last = next(reversed(self.ended), None)
         latest = self._queries.top(_SHOWN, last=1, confidence=CONFIDENCE)
         return {
             "facts": self.facts(),
             "confidence": CONFIDENCE,
-            "total": self._total(self._queries._asked(every, include_open=True)),
+            "total": self._total(chosen),
             "items": [
                 {**row, "course": course} for row, course in zip(rows_of(top), courses, strict=True)
             ],
@@ -135,6 +141,11 @@ class WindowsView:
             },
             "changes": self._changes("previous"),
         }
+
+    def _chosen(self, last: int | None, *, include_open: bool) -> list[Window]:
+        """Return the windows that together are the last few; None for all."""
+        every = len(self._windows) or 1
+        return self._queries._asked(last or every, include_open=include_open)
 
     def _changes(self, against: Against) -> list[Plain]:
         found = self._queries.changes(confidence=CONFIDENCE, against=against)

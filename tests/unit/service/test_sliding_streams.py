@@ -22,6 +22,8 @@ from lazysketch.service.publication import Publication, SignedPublication
 from lazysketch.service.reading.answers import Answers
 from lazysketch.service.reading.views import PublicationView
 from lazysketch.service.stream_settings import StreamSettings
+from lazysketch.windows import published_slides
+from lazysketch.windows.published_slides import window_between
 
 SLICE = 10.0
 ITEMS = ("a", "b", "c")
@@ -274,4 +276,31 @@ def test_a_publication_of_another_version_is_refused(service: Service) -> None:
         changed = json.dumps({**content, "version": version}).encode()
         with pytest.raises(ReleaseFormatError, match=expected):
             Publication.from_manifest(changed, {})
+    host.close()
+
+
+def test_windows_of_a_publication_are_made_once(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many questions are asked of it: three windows for the page, one for each question."""
+    host = service.host(stream())
+    counted(service, host, range(13))
+    made: list[int] = []
+
+    def between(ends: Any, asked: int, *, every: int) -> ls.Window:
+        made.append(asked)
+        return window_between(ends, asked, every=every)
+
+    monkeypatch.setattr(published_slides, "window_between", between)
+    view = shown(host)
+    assert made == [4, 4, 4]
+    signed = host.files.read_signed("pages")
+    assert signed is not None
+    answers = Answers(view, signed)
+    made.clear()
+    assert [answers.within(last) for last in (1, 2, 3, 4, None)] == [1, 2, None, None, None]
+    assert not made
+    assert answers.merged_release(2, -1) is not None
+    view.counts(["a"], last=1, include_open=False)
+    assert made == [8, 4]
     host.close()

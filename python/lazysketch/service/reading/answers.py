@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.service.published_window import ITEMS
-from lazysketch.windows.window import merged
+from lazysketch.service.reading.views import PublicationView
 
 if TYPE_CHECKING:
     from lazysketch.service.publication import Publication, SignedPublication
@@ -109,15 +108,13 @@ class Answers:
             last: number of windows; None for all.
             level: number of a level, -1 for the finest.
         """
-        windows = self.publication.queries(level)
-        ended = windows.windows
-        if not ended:
+        view = self.view
+        if not view.ended:
             return None
-        if self.publication.facts.kind != ITEMS:  # which do not add up: the state so far
-            return self.release(ended[-1].number, level)
+        if not isinstance(view, PublicationView):  # which does not add up: the state so far
+            return self.release(view.ended[-1].number, level)
         key = ("merged", last, level)
-        chosen = windows._asked(last or len(ended), include_open=False)
-        return self._once(key, lambda: (merged(chosen).to_bytes(), BINARY))
+        return self._once(key, lambda: (view.merged(last, level).to_bytes(), BINARY))
 
     def within(self, last: int | None) -> int | None:
         """Return a number of windows, None for all: also for more than have ended.
@@ -127,7 +124,7 @@ class Answers:
         Args:
             last: number of windows; None for all.
         """
-        ended = sum(window.ended for window in self.publication.shown)
+        ended = len(self.view.ended)
         return None if last is None or last >= ended else last
 
     def json(self, key: tuple[object, ...], content: Callable[[], object]) -> Answer:

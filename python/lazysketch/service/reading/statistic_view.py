@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from lazysketch.estimation.intervals import Interval
     from lazysketch.service.publication import Publication, PublishedWindow
+    from lazysketch.windows.window import Window
 
 __all__ = ["StatisticView", "count_of", "number_of", "value_of"]
 
@@ -54,6 +55,11 @@ class StatisticView(ABC, Generic[Released]):
         """Return the answers of the windows of this publication."""
         digests = {one.digests for one in self.publication.windows}
         return {key: found for key, found in self._known.items() if key in digests}
+
+    @property
+    def ended(self) -> list[Window]:
+        """The windows that readers see and that have ended, oldest first."""
+        return [one.window for one in self.publication.windows if one.window.ended]
 
     @abstractmethod
     def _read(self, release: Released) -> Plain:

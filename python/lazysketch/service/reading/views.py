@@ -17,12 +17,14 @@ from lazysketch.service.windows_view import (
     rows_of,
     window_value,
 )
-from lazysketch.windows.window import Window, merged
+from lazysketch.windows.window import merged
 
 if TYPE_CHECKING:
     from lazysketch.releases.items import Item
+    from lazysketch.releases.release import Release
     from lazysketch.service.publication import Publication
     from lazysketch.windows.changes import Against
+    from lazysketch.windows.published_windows import PublishedWindows
 
 __all__ = ["PublicationView", "described"]
 
@@ -56,12 +58,20 @@ class PublicationView(WindowsView):
 
     def __init__(self, publication: Publication, before: PublicationView | None = None) -> None:
         self.publication = publication
-        super().__init__(
-            publication.queries(),
-            publication.shown,
-            described(publication),
-            before,
-        )
+        queries = publication.queries()
+        self._queries_of = {-1: queries}
+        now = queries.open
+        shown = (*queries.windows, *(() if now is None else (now,)))
+        super().__init__(queries, shown, described(publication), before)
+
+    def merged(self, last: int | None, level: int) -> Release:
+        """Return one release of the last windows that ended, of which there is one.
+
+        Args:
+            last: number of ended windows; None for all.
+            level: number of a level of the hierarchy, -1 for the finest.
+        """
+        return merged([one.levels[level] for one in self._chosen(last, include_open=False)])
 
     def top(self, *, n: int, last: int | None, include_open: bool, level: int = -1) -> Plain:
         """Return the heaviest names of the last windows.
@@ -73,7 +83,7 @@ class PublicationView(WindowsView):
             level: number of a level of the hierarchy; the finest by default.
         """
         chosen = [window.levels[level] for window in self._chosen(last, include_open=include_open)]
-        found = self.publication.queries(level).top(
+        found = self._of_level(level).top(
             n,
             last=last or len(self._windows) or 1,
             confidence=CONFIDENCE,
@@ -164,9 +174,11 @@ class PublicationView(WindowsView):
             "changes": self._changes(against),
         }
 
-    def _chosen(self, last: int | None, *, include_open: bool) -> list[Window]:
-        every = len(self._windows) or 1
-        return self._queries._asked(last or every, include_open=include_open)
+    def _of_level(self, level: int) -> PublishedWindows:
+        """Return the queries of a level, whose windows are made once."""
+        if level not in self._queries_of:
+            self._queries_of[level] = self.publication.queries(level)
+        return self._queries_of[level]
 
     def _place(self) -> dict[str, object]:
         return {"number": self.publication.number, "at": instant_text(self.publication.at)}
