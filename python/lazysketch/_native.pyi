@@ -185,7 +185,14 @@ def access_log_times(block: bytes) -> TextColumn: ...
 
 # Items, malformed rows, weights, clipped weights, times, people, rows that lack only a person.
 _FieldRows: TypeAlias = tuple[
-    TextColumn, _Numbers, _Numbers, _Numbers, TextColumn | None, TextColumn | None, _Numbers
+    TextColumn,
+    _Numbers,
+    _Numbers,
+    _Numbers,
+    TextColumn | None,
+    TextColumn | None,
+    TextColumn | None,
+    _Numbers,
 ]
 
 @final
@@ -198,6 +205,7 @@ class FieldReader:
         weight: bytes | None,
         max_weight: int,
         time: bytes | None,
+        value: bytes | None,
         user: bytes | None,
         trusted_hops: int | None,
     ) -> FieldReader: ...
@@ -209,6 +217,7 @@ class FieldReader:
         weight: bytes | None,
         max_weight: int,
         time: bytes | None,
+        value: bytes | None,
         user: bytes | None,
     ) -> FieldReader: ...
     def read(self, block: bytes) -> _FieldRows | None: ...
@@ -227,6 +236,7 @@ class DelimitedReader:
         weight: int | None,
         max_weight: int,
         time: int | None,
+        value: int | None,
         user: int | None,
         delimiter: int,
         quoted: bool,
@@ -246,6 +256,7 @@ _Fields: TypeAlias = tuple[
     _Numbers,
     TextColumn | None,
     TextColumn | None,
+    TextColumn | None,
     TextColumn,
 ]
 
@@ -262,6 +273,7 @@ def json_rows(
     weight: bytes | None,
     max_weight: int,
     time: bytes | None,
+    value: bytes | None = None,
     user: bytes | None = None,
 ) -> _Fields: ...
 

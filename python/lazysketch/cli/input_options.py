@@ -107,7 +107,9 @@ def key_input_options(command: Command) -> Command:
 
 def sums_input_options(command: Command) -> Command:
     """Add the options of inputs whose items have values; the command gets them as ``reading``."""
-    return gathered(InputSettings, "reading", *_FIELDS, _VALUE, *_ROWS, *_FOLLOWING)(command)
+    return gathered(InputSettings, "reading", *_FIELDS, _VALUE, *_ROWS, *_TIMES, *_FOLLOWING)(
+        command
+    )
 
 
 _FORMAT: Final = (

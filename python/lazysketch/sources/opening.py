@@ -103,7 +103,7 @@ def open_source(
         value: The field of a number of each row, for sums by item: text that is one, an integer or
             a float; for captures and most logs "size". ``batch.weights`` are then these numbers,
             float64 and without a limit. A row without one, or with NaN, is malformed. Not with
-            ``weight`` or ``times``.
+            ``weight``.
 
     Returns:
         A source, which can be iterated over once.

@@ -38,15 +38,14 @@ def checked_request(
 
     Raises:
         ArgumentTypeError: a wrong type, only one of ``weight`` and ``max_weight``, or a value with
-            a weight or a time.
+            a weight.
         ArgumentValueError: an unknown encoding, delimiter or unit; no regular expression.
     """
     check_texts(field=field, encoding=encoding, weight=weight, time=time)
     check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit, user=user)
     check_texts(regex=regex, value=value)
-    if value is not None and (weight is not None or times or time is not None):
-        other = "weight" if weight is not None else "times"
-        raise ArgumentTypeError(f"value: expected none with {other}, got one")
+    if value is not None and weight is not None:
+        raise ArgumentTypeError("value: expected none with weight, got one")
     check_bools(times=times)
     return Selection(
         field=field,

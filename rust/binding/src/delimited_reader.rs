@@ -14,7 +14,7 @@ pub(crate) struct DelimitedReader {
 impl DelimitedReader {
     /// Columns are given by their numbers, counted from 0.
     #[new]
-    #[pyo3(signature = (*, columns, field, weight, max_weight, time, user, delimiter, quoted))]
+    #[pyo3(signature = (*, columns, field, weight, max_weight, time, value, user, delimiter, quoted))]
     #[expect(
         clippy::too_many_arguments,
         reason = "of a function of Python, by name"
@@ -25,6 +25,7 @@ impl DelimitedReader {
         weight: Option<usize>,
         max_weight: i64,
         time: Option<usize>,
+        value: Option<usize>,
         user: Option<usize>,
         delimiter: u8,
         quoted: bool,
@@ -33,6 +34,7 @@ impl DelimitedReader {
             item: field,
             weight: weight.map(|column| (column, max_weight)),
             time,
+            value,
             user,
         };
         let reader = Reader::new(columns, &wanted, delimiter, quoted);

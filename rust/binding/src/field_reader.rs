@@ -8,12 +8,14 @@ use pyo3::prelude::*;
 
 type Numbers<'py> = Bound<'py, PyArray1<i64>>;
 
-/// Items, malformed rows, weights, clipped weights, times, people, and rows that lack only a person.
+/// Items, malformed rows, weights, clipped weights, times, numbers, people, and rows that lack only a
+/// person.
 pub(crate) type Columns<'py> = (
     TextColumn,
     Numbers<'py>,
     Numbers<'py>,
     Numbers<'py>,
+    Option<TextColumn>,
     Option<TextColumn>,
     Option<TextColumn>,
     Numbers<'py>,
@@ -30,17 +32,22 @@ pub(crate) struct FieldReader {
 impl FieldReader {
     /// Names are bytes, because a Python str need not be valid UTF-8.
     #[new]
-    #[pyo3(signature = (layout, *, field, weight, max_weight, time, user, trusted_hops))]
+    #[pyo3(signature = (layout, *, field, weight, max_weight, time, value, user, trusted_hops))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "of a function of Python, by name"
+    )]
     fn new(
         layout: &str,
         field: &[u8],
         weight: Option<&[u8]>,
         max_weight: i64,
         time: Option<&[u8]>,
+        value: Option<&[u8]>,
         user: Option<&[u8]>,
         trusted_hops: Option<usize>,
     ) -> PyResult<Self> {
-        let names = roles(field, weight, max_weight, time, user);
+        let names = roles(field, weight, max_weight, time, value, user);
         let reader = Reader::new(layout, &names, trusted_hops).map_err(raise)?;
         Ok(Self {
             reader,
@@ -50,16 +57,17 @@ impl FieldReader {
 
     /// Return a reader of the named groups of a regular expression.
     #[staticmethod]
-    #[pyo3(signature = (pattern, *, field, weight, max_weight, time, user))]
+    #[pyo3(signature = (pattern, *, field, weight, max_weight, time, value, user))]
     fn with_pattern(
         pattern: &str,
         field: &[u8],
         weight: Option<&[u8]>,
         max_weight: i64,
         time: Option<&[u8]>,
+        value: Option<&[u8]>,
         user: Option<&[u8]>,
     ) -> PyResult<Self> {
-        let names = roles(field, weight, max_weight, time, user);
+        let names = roles(field, weight, max_weight, time, value, user);
         let reader = Reader::with_pattern(pattern, &names).map_err(raise)?;
         Ok(Self {
             reader,
@@ -115,12 +123,14 @@ fn roles(
     weight: Option<&[u8]>,
     max_weight: i64,
     time: Option<&[u8]>,
+    value: Option<&[u8]>,
     user: Option<&[u8]>,
 ) -> Roles<Vec<u8>> {
     Roles {
         item: field.to_vec(),
         weight: weight.map(|name| (name.to_vec(), max_weight)),
         time: time.map(<[u8]>::to_vec),
+        value: value.map(<[u8]>::to_vec),
         user: user.map(<[u8]>::to_vec),
     }
 }
@@ -131,6 +141,7 @@ pub(crate) fn shown(py: Python<'_>, columns: FieldColumns) -> Columns<'_> {
         weights,
         clipped,
         times,
+        values,
         users,
         without_user,
     } = columns;
@@ -140,6 +151,7 @@ pub(crate) fn shown(py: Python<'_>, columns: FieldColumns) -> Columns<'_> {
         PyArray1::from_vec(py, weights),
         PyArray1::from_vec(py, clipped),
         times.map(TextColumn::new),
+        values.map(TextColumn::new),
         users.map(TextColumn::new),
         PyArray1::from_vec(py, without_user),
     )

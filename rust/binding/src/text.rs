@@ -71,7 +71,7 @@ pub(crate) fn access_log_times<'py>(py: Python<'py>, block: &[u8]) -> TextColumn
 }
 
 /// Columns of JSON lines: kinds, text items, integer items, weights, positions of clipped weights,
-/// times, people, and the rows that Python has to decode.
+/// times, numbers, people, and the rows that Python has to decode.
 type Fields<'py> = (
     Numbers<'py, u8>,
     TextColumn,
@@ -80,13 +80,14 @@ type Fields<'py> = (
     Numbers<'py>,
     Option<TextColumn>,
     Option<TextColumn>,
+    Option<TextColumn>,
     TextColumn,
 );
 
 /// Return fields of each object of a block of JSON lines. Field names are bytes, because a Python
 /// str need not be valid UTF-8.
 #[pyfunction]
-#[pyo3(signature = (block, *, field, item_type, weight, max_weight, time, user=None))]
+#[pyo3(signature = (block, *, field, item_type, weight, max_weight, time, value=None, user=None))]
 #[expect(
     clippy::too_many_arguments,
     reason = "of a function of Python, by name"
@@ -99,6 +100,7 @@ pub(crate) fn json_rows<'py>(
     weight: Option<&[u8]>,
     max_weight: i64,
     time: Option<&[u8]>,
+    value: Option<&[u8]>,
     user: Option<&[u8]>,
 ) -> Fields<'py> {
     let mut wanted = match item_type {
@@ -113,6 +115,9 @@ pub(crate) fn json_rows<'py>(
     if let Some(time) = time {
         wanted = wanted.time(time);
     }
+    if let Some(value) = value {
+        wanted = wanted.value(value);
+    }
     if let Some(user) = user {
         wanted = wanted.user(user);
     }
@@ -124,6 +129,7 @@ pub(crate) fn json_rows<'py>(
         numbers(py, objects.weights),
         numbers(py, objects.clipped),
         objects.times.map(TextColumn::new),
+        objects.values.map(TextColumn::new),
         objects.users.map(TextColumn::new),
         TextColumn::new(objects.undecoded),
     )

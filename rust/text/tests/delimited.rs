@@ -99,16 +99,24 @@ fn expected(
         weights: Vec::new(),
         clipped: Vec::new(),
         times: wanted.time.map(|_| empty()),
+        values: wanted.value.map(|_| empty()),
         users: wanted.user.map(|_| empty()),
         without_user: Vec::new(),
     };
     for (number, row) in rows.iter().enumerate() {
         let is_whole = row.len() == columns;
-        if let (Some(times), Some(column)) = (&mut found.times, wanted.time) {
-            let time = row.get(column).filter(|_| is_whole);
+        let written = [
+            (&mut found.times, wanted.time),
+            (&mut found.values, wanted.value),
+        ];
+        for (texts, column) in written {
+            let (Some(texts), Some(column)) = (texts, column) else {
+                continue;
+            };
+            let cell = row.get(column).filter(|_| is_whole);
             let decoded =
-                time.filter(|time| from_utf8(time).is_ok_and(|text| !text.contains('\u{fdd0}')));
-            push(times, decoded.map_or(&b""[..], Vec::as_slice));
+                cell.filter(|cell| from_utf8(cell).is_ok_and(|text| !text.contains('\u{fdd0}')));
+            push(texts, decoded.map_or(&b""[..], Vec::as_slice));
         }
         let item = is_whole.then(|| &row[wanted.item]);
         let weight = match wanted.weight {
@@ -145,11 +153,13 @@ fn expected(
 }
 
 fn wanted() -> impl Strategy<Value = Roles<usize>> {
-    (0..3_usize, of(0..3_usize), of(0..3_usize), of(0..3_usize)).prop_map(
-        |(item, weight, time, user)| Roles {
+    let column = || of(0..3_usize);
+    (0..3_usize, column(), column(), column(), column()).prop_map(
+        |(item, weight, time, value, user)| Roles {
             item,
             weight: weight.map(|column| (column, 9)),
             time,
+            value,
             user,
         },
     )
@@ -206,7 +216,8 @@ proptest! {
         let reader = DelimitedReader::new(3, &wanted, b',', true);
         let (whole, open_size) = reader.read(&block, &[]);
         prop_assert!(open_size <= block.len());
-        for texts in [Some(&whole.rows.items), whole.times.as_ref(), whole.users.as_ref()] {
+        let written = [whole.times.as_ref(), whole.values.as_ref(), whole.users.as_ref()];
+        for texts in written.into_iter().chain([Some(&whole.rows.items)]) {
             let valid = texts.is_none_or(|texts| texts.iter().all(|text| from_utf8(text).is_ok()));
             prop_assert!(valid);
         }
@@ -227,6 +238,7 @@ fn an_item_of_the_longest_size_is_one_and_a_longer_one_is_not() {
         item: 1,
         weight: None,
         time: None,
+        value: None,
         user: None,
     };
     let reader = DelimitedReader::new(2, &wanted, b'\t', false);

@@ -101,7 +101,11 @@ fn check_objects(found: &Objects, block: &[u8]) -> Result<(), TestCaseError> {
         prop_assert_eq!(users.len(), found.texts.len() + found.integers.len());
         check_texts(users)?;
     }
-    found.times.as_ref().map_or(Ok(()), check_texts)
+    for written in [&found.times, &found.values].into_iter().flatten() {
+        prop_assert_eq!(written.len(), found.kinds.len());
+        check_texts(written)?;
+    }
+    Ok(())
 }
 
 fn check_fields(found: &FieldColumns, rows: usize) -> Result<(), TestCaseError> {
@@ -124,9 +128,9 @@ fn check_fields(found: &FieldColumns, rows: usize) -> Result<(), TestCaseError> 
             .all(|&weight| (0..=9).contains(&weight))
     );
     prop_assert!(found.clipped.iter().all(|&item| (item as usize) < items));
-    if let Some(times) = &found.times {
-        prop_assert_eq!(times.len(), found.rows.len());
-        check_texts(times)?;
+    for written in [&found.times, &found.values].into_iter().flatten() {
+        prop_assert_eq!(written.len(), found.rows.len());
+        check_texts(written)?;
     }
     if let Some(users) = &found.users {
         prop_assert_eq!(users.len(), items);
@@ -135,7 +139,9 @@ fn check_fields(found: &FieldColumns, rows: usize) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-const LAYOUTS: [&str; 17] = [
+const LAYOUTS: [&str; 19] = [
+    "common",
+    "combined",
     "vhost_combined",
     "nginx",
     "traefik",
@@ -155,8 +161,8 @@ const LAYOUTS: [&str; 17] = [
     "regex",
 ];
 
-/// The fields of a layout by their names; a reader of up to four of them.
-fn reader(layout: &str, places: [Index; 3], flags: [bool; 3]) -> FieldReader {
+/// The fields of a layout by their names; a reader of up to five of them.
+fn reader(layout: &str, places: [Index; 4], flags: [bool; 4]) -> FieldReader {
     let names = log_fields(layout).unwrap_or_else(|| vec!["a", "b"]);
     let name = |at: Index| names[at.index(names.len())].as_bytes().to_vec();
     let time = if log_fields(layout).is_some() {
@@ -168,6 +174,7 @@ fn reader(layout: &str, places: [Index; 3], flags: [bool; 3]) -> FieldReader {
         item: name(places[0]),
         weight: flags[0].then(|| (name(places[1]), 9)),
         time: flags[1].then(|| time.into()),
+        value: flags[3].then(|| name(places[3])),
         user: flags[2].then(|| name(places[2])),
     };
     if layout == "regex" {
@@ -182,8 +189,8 @@ proptest! {
         block in damaged(wholes()),
         at in any::<Index>(),
         layout in select(LAYOUTS.to_vec()),
-        places in any::<[Index; 3]>(),
-        flags in any::<[bool; 3]>(),
+        places in any::<[Index; 4]>(),
+        flags in any::<[bool; 4]>(),
     ) {
         let Ok(found) = reader(layout, places, flags).read(&block) else {
             prop_assert_eq!(layout, "header");
@@ -226,12 +233,14 @@ proptest! {
         field in select(vec!["a", "b", "c.d", "a.b", "", ".", "a..b"]),
         weighted in any::<bool>(),
         timed in any::<bool>(),
+        valued in any::<bool>(),
         of_people in any::<bool>(),
         types in 0..3,
     ) {
         let mut wanted = Wanted::new(field.as_bytes());
         wanted = if weighted { wanted.weight(b"b", 9) } else { wanted };
         wanted = if timed { wanted.time(b"t") } else { wanted };
+        wanted = if valued { wanted.value(b"b") } else { wanted };
         wanted = if of_people { wanted.user(b"a") } else { wanted };
         wanted = match types {
             0 => wanted.text_only(),

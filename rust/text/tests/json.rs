@@ -145,8 +145,8 @@ fn only_rows_on_which_the_decoders_may_differ_are_undecoded() {
 }
 
 #[test]
-fn weights_are_clipped_and_times_are_kept_as_written() {
-    let wanted = Wanted::new(b"k").weight(b"n", 5).time(b"t");
+fn weights_are_clipped_and_times_and_numbers_are_kept_as_written() {
+    let wanted = Wanted::new(b"k").weight(b"n", 5).time(b"t").value(b"v");
     let weights = [
         "0",
         "-0",
@@ -161,11 +161,12 @@ fn weights_are_clipped_and_times_are_kept_as_written() {
         "1e400",
         "null",
     ];
-    let block: String = weights
-        .iter()
-        .zip(times)
-        .map(|(weight, time)| format!("{{\"k\": \"a\", \"n\": {weight}, \"t\": {time}}}\n"))
-        .collect();
+    let values = ["-2.5e3", "7", "true", r#""7 ""#, "[1]"];
+    let rows = weights.iter().zip(times).zip(values);
+    let rows = rows.map(|((weight, time), value)| {
+        format!("{{\"k\": \"a\", \"n\": {weight}, \"v\": {value}, \"t\": {time}}}\n")
+    });
+    let block: String = rows.collect();
     let objects = json_rows(block.as_bytes(), &wanted);
     assert_eq!(objects.weights, [0, 0, 5, 5, 5]);
     assert_eq!(objects.clipped, [3, 4]);
@@ -175,6 +176,9 @@ fn weights_are_clipped_and_times_are_kept_as_written() {
         .flat_map(|times| times.iter())
         .collect();
     assert_eq!(times, [b"1.50".as_slice(), b"", b"1", b"1e400", b""]);
+    let values = objects.values.iter().flat_map(|values| values.iter());
+    let values: Vec<_> = values.collect();
+    assert_eq!(values, [b"-2.5e3".as_slice(), b"7", b"", b"7 ", b""]);
     for weight in [
         "-1",
         "1.0",

@@ -71,6 +71,68 @@ def test_values_are_those_of_the_rows(form: str, tmp_path: Path) -> None:
     assert [value for part in parts for value in values_of(part)] == [v for _, v in KEPT]
 
 
+WHEN = ["2026-05-17T00:00:00Z", "", "1", "12.25", "?", "2026-05-17 12:00", "-1", "7"]
+
+
+def timed(path: Path, form: str) -> dict[str, Any]:
+    """Give each row of a file a time too; return how it is read."""
+    if form in ("csv", "tsv", "logfmt", "regex", "jsonl"):
+        names = {"csv": ",at", "tsv": "\tat"}
+        marks = {"csv": ",{}", "tsv": "\t{}", "logfmt": ' at="{}"', "regex": ";{}"}
+        first, *rest = path.read_text().splitlines()
+        head, rows = ([first + names[form]], rest) if form in names else ([], [first, *rest])
+        if form == "jsonl":
+            ends = [
+                row[:-1] + f', "at": {json.dumps(at)}}}' for row, at in zip(rows, WHEN, strict=True)
+            ]
+        else:
+            ends = [row + marks[form].format(at) for row, at in zip(rows, WHEN, strict=True)]
+        path.write_text("".join(line + "\n" for line in [*head, *ends]))
+        more = {"time": "at"}
+        if form == "regex":
+            more["regex"] = "^(?<item>[^;]*);(?<number>[^;]*);(?<at>.*)$"
+        return more
+    table = pq.read_table(path) if form == "parquet" else pa.ipc.open_file(path).read_all()
+    table = table.append_column("at", pa.array([0, None, 1, 12, 5, 8, -1, 7], pa.timestamp("s")))
+    if form == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    return {"time": "at"}
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "logfmt", "regex", "parquet", "arrow"])
+def test_values_and_times_are_those_that_each_has_alone(form: str, tmp_path: Path) -> None:
+    path, options = written(tmp_path, form)
+    options |= timed(path, form)
+    (both,) = open_source(path, **options)
+    times = options.pop("time")
+    (values,) = open_source(path, **options)
+    del options["value"]
+    (when,) = open_source(path, **options, time=times)
+    assert [*zip(both.item_list, values_of(both), strict=True)] == KEPT
+    assert (both.item_list, values_of(both)) == (values.item_list, values_of(values))
+    assert list(both.malformed) == list(values.malformed) == MALFORMED
+    assert both.times is not None
+    assert when.times is not None
+    assert both.times.tolist() == when.times.tolist()
+    assert len(set(both.times.tolist())) > len(WHEN) - 3  # most of them are known
+
+
+def test_sizes_and_times_of_a_log_are_those_that_each_has_alone(tmp_path: Path) -> None:
+    path = tmp_path / "access.log"
+    row = '192.0.2.{} - - [17/May/2015:10:05:0{} +0000] "GET / HTTP/1.1" 200 {} "-" "curl"\n'
+    path.write_text("".join(row.format(*one) for one in [(1, 2, 512), (2, 1, "-"), (3, 9, 7)]))
+    for form in ("common", "combined"):
+        (both,) = open_source(path, format=form, value="size", times=True)
+        (when,) = open_source(path, format=form, times=True)
+        assert values_of(both) == [512.0, 0.0, 7.0]
+        assert both.times is not None
+        assert when.times is not None
+        assert both.times.tolist() == when.times.tolist()
+
+
 def test_lines_that_only_python_reads_have_values(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     large = "9" * 30
@@ -78,7 +140,9 @@ def test_lines_that_only_python_reads_have_values(tmp_path: Path) -> None:
         f'{{"i": "a", "v": {large}}}\n{{"i": "b", "v": 2}}\n{{"i": "c", "v": NaN}}\n'
         f'{{"i": "d", "v": -Infinity}}\n{{"i": {large}, "v": 1}}\n'
     )
-    (batch,) = open_source(path, field="i", value="v")
+    (batch,) = open_source(path, field="i", value="v", time="i")
+    assert batch.times is not None
+    assert len(batch.times) == batch.rows == 5
     # Integers of more than 64 bits are items, and no values.
     assert batch.item_list == ["b", "d", int(large)]
     assert values_of(batch) == [2.0, -np.inf, 1.0]
@@ -121,9 +185,8 @@ def test_sums_take_what_a_source_has(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     path, options = written(tmp_path, "csv")
-    for more in ({"weight": "number", "max_weight": 3}, {"times": True}, {"time": "number"}):
-        with pytest.raises(ArgumentTypeError, match="value: expected none with"):
-            open_source(path, **options, **more)
+    with pytest.raises(ArgumentTypeError, match="value: expected none with weight, got one"):
+        open_source(path, **options, weight="number", max_weight=3)
     with pytest.raises(SourceError, match="expected a column of the header for value, got 'no'"):
         list(open_source(path, field="item", value="no"))
     with pytest.raises(ArgumentValueError, match="value: expected none for format 'lines'"):

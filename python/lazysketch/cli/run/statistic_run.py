@@ -14,7 +14,6 @@ from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import goes_on, open_inputs, statistic_target
 from lazysketch.cli.run.state import State
-from lazysketch.cli.run.state_definition import SUMS
 from lazysketch.cli.statistic_options import (
     DistributionSettings,
     RangesSettings,
@@ -80,7 +79,7 @@ def run_of_statistic(
     if windows is not None:
         if not goes_on(kept):  # the first run of a state has said how the stream is cut
             windows.check_complete()
-        _check_windows(windows, counting, counted, charged)
+        _check_windows(windows, counting, charged)
     ends_early = windows is None or not windows.by_time
     check_result(result, ends_early=ends_early, goes_on=kept.state is not None)
     charging = Charging(charged)
@@ -92,7 +91,7 @@ def run_of_statistic(
             if windows is not None:
                 windows = state.defined(windows, context)
                 windows.check_kept(result)
-                _check_windows(windows, counting, counted, charged)
+                _check_windows(windows, counting, charged)
         if isinstance(counting, RangesSettings):
             counting = replace(counting, max_weight=reading.max_weight or 1)
         if check is not None:
@@ -122,16 +121,10 @@ def run_of_statistic(
         )
 
 
-def _check_windows(
-    windows: WindowSettings, counting: _Settings, counted: str, charged: LedgerSettings
-) -> None:
+def _check_windows(windows: WindowSettings, counting: _Settings, charged: LedgerSettings) -> None:
     """Raise ArgumentTypeError for what has no guarantee in windows."""
     if windows.length is None:
         return
-    if counted == SUMS and (windows.begin is not None or windows.end is not None):
-        raise ArgumentTypeError(
-            "--from, --to: expected none for sums, whose rows have a value and no time, got a range"
-        )
     if charged.ledger is None:
         return
     if isinstance(counting, DistinctSettings):

@@ -68,7 +68,8 @@ class RowCutter:
             field=wanted["field"],
             weight=wanted.get("weight"),
             max_weight=selection.max_weight,
-            time=wanted.get("time", wanted.get("value")),  # as written, whatever it means
+            time=wanted.get("time"),
+            value=wanted.get("value"),
             user=wanted.get("user"),
             delimiter=ord(delimiter),
             quoted=quoted,

@@ -62,6 +62,7 @@ def mostly(layout: str, field: str, rows: tuple[str, ...]) -> bool:
         weight=None,
         max_weight=1,
         time=None,
+        value=None,
         user=None,
         trusted_hops=None,
     )
@@ -73,10 +74,8 @@ def _field_reader(layout: str, selection: Selection) -> FieldReader:
     time = selection.time
     if selection.times and layout not in _NAMED:
         time = "time"
-    if selection.value is not None:
-        time = selection.value  # as written, whatever it means
-    names = (selection.field, selection.weight, time, selection.user)
-    field, weight, time_name, user = (
+    names = (selection.field, selection.weight, time, selection.value, selection.user)
+    field, weight, time_name, value, user = (
         None if name is None else name.encode("utf-8", "surrogatepass") for name in names
     )
     assert field is not None, "the format has a default field, or requires one"  # noqa: S101
@@ -87,6 +86,7 @@ def _field_reader(layout: str, selection: Selection) -> FieldReader:
             weight=weight,
             max_weight=selection.max_weight,
             time=time_name,
+            value=value,
             user=user,
         )
     return FieldReader(
@@ -95,6 +95,7 @@ def _field_reader(layout: str, selection: Selection) -> FieldReader:
         weight=weight,
         max_weight=selection.max_weight,
         time=time_name,
+        value=value,
         user=user,
         trusted_hops=selection.trusted_hops,
     )
@@ -104,8 +105,6 @@ def _without_column(rows: FieldReader, selection: Selection, *, name: str) -> So
     if rows.lacks == "header":
         return SourceError(f"{name}: expected a line #Fields: before the first row, got none")
     lacks = rows.lacks or "field"
-    if lacks == "time" and selection.value is not None:
-        lacks = "value"
     wanted = dict(selection.columns())[lacks]
     names = rows.columns or []
     # A line of data may follow "#Fields:" in a damaged file.

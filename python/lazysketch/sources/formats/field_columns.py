@@ -22,10 +22,7 @@ def batch_of_fields(columns: _FieldRows, selection: Selection) -> RowBatch:
         columns: What ``FieldReader`` or ``DelimitedReader`` of the native core has read.
         selection: Has ``weight``, ``value`` and ``time_unit``.
     """
-    items, malformed, weights, clipped, times, users, without_user = columns
-    written = None if selection.value is None else times  # taken in the place of times
-    if written is not None:
-        times = None
+    items, malformed, weights, clipped, times, written, users, without_user = columns
     batch = RowBatch(
         items=items,
         malformed=malformed.tolist(),

@@ -98,6 +98,7 @@ class Columns(NamedTuple):
         weights: The weight of each item; empty if not selected.
         clipped: Indices of the items whose weight exceeded the maximum.
         times: The time of each row, as written; None if not selected.
+        values: The number of each row, as written; None if not selected.
         users: The person of each item; None if not selected.
         unsure: The rows that only the json module can decode.
     """
@@ -108,6 +109,7 @@ class Columns(NamedTuple):
     weights: NDArray[np.int64]
     clipped: NDArray[np.int64]
     times: TextColumn | None
+    values: TextColumn | None
     users: TextColumn | None
     unsure: TextColumn
 
@@ -118,10 +120,14 @@ class Columns(NamedTuple):
 
 def columns_of(block: bytes, selection: Selection) -> Columns:
     """Return the selected fields of a block of whole rows."""
-    # A value is a text or a number as written, as a time is.
-    of_time = selection.value or selection.time
-    names = (selection.field, selection.weight, of_time, selection.user)
-    field, weight, time, user = (
+    names = (
+        selection.field,
+        selection.weight,
+        selection.time,
+        selection.value,
+        selection.user,
+    )
+    field, weight, time, value, user = (
         None if name is None else name.encode("utf-8", "surrogatepass") for name in names
     )
     assert field is not None, "the format requires a field"  # noqa: S101
@@ -132,6 +138,7 @@ def columns_of(block: bytes, selection: Selection) -> Columns:
         weight=weight,
         max_weight=selection.max_weight,
         time=time,
+        value=value,
         user=user,
     )
     return Columns(*columns)
@@ -140,7 +147,7 @@ def columns_of(block: bytes, selection: Selection) -> Columns:
 def batch_of(columns: Columns, selection: Selection) -> RowBatch:
     """Return the rows as a batch, in which unsure rows are malformed."""
     times = None
-    if columns.times is not None and selection.value is None:
+    if columns.times is not None:
         times = times_of_text(columns.times, unit=selection.time_unit)
     batch = RowBatch(
         items=_items(columns),
@@ -151,9 +158,7 @@ def batch_of(columns: Columns, selection: Selection) -> RowBatch:
         users=columns.users,
         without_user=columns.rows_of(WITHOUT_USER).tolist(),
     )
-    if columns.times is None or selection.value is None:
-        return batch
-    return with_values(batch, columns.times)
+    return batch if columns.values is None else with_values(batch, columns.values)
 
 
 def with_rows(batch: RowBatch, positions: NDArray[np.int64], others: RowBatch) -> RowBatch:
@@ -213,9 +218,10 @@ def row_decoder(selection: Selection) -> Callable[[list[str]], RowBatch]:
     """Return a function that makes a batch of rows with the json module alone."""
     item_of = _item_reader(selection)
     weight_of = _finder(selection.weight)
-    time_of = _finder(selection.value or selection.time)
+    time_of, number_of = _finder(selection.time), _finder(selection.value)
     user_of = _user_reader(selection)
-    decode = _decode if time_of is None else _decode_with_digits
+    is_written = time_of is not None or number_of is not None
+    decode = _decode_with_digits if is_written else _decode
 
     def counted(values: list[_Object | None]) -> RowBatch:
         if weight_of is None:
@@ -231,13 +237,14 @@ def row_decoder(selection: Selection) -> Callable[[list[str]], RowBatch]:
                 None if user is None else value for user, value in zip(users, values, strict=True)
             ]
             batch = _with_users(batch, counted(known), users)
-        if time_of is None:
+        if time_of is not None:
+            texts = ["" if value is None else _written(time_of(value)) for value in values]
+            times = times_of_texts(texts, unit=selection.time_unit)
+            batch = dataclasses.replace(batch, times=times)
+        if number_of is None:
             return batch
-        found = [None if value is None else time_of(value) for value in values]
-        if selection.value is not None:
-            return with_values(batch, [_value_written(one) for one in found])
-        texts = [_written(one) for one in found]
-        return dataclasses.replace(batch, times=times_of_texts(texts, unit=selection.time_unit))
+        found = [None if value is None else number_of(value) for value in values]
+        return with_values(batch, [_value_written(one) for one in found])
 
     return decoded
 

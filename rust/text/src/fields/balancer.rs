@@ -12,9 +12,8 @@
 //! Source: AWS documentation, "Access logs for your Application Load Balancer" and "Access logs for
 //! your Classic Load Balancer".
 
-use super::columns::Values;
 use super::field::{Field, parts};
-use super::roles::Roles;
+use super::roles::{Roles, Values};
 use super::words::{Words, address, is_status, present, request_method, request_path};
 
 /// Cut a row of an application load balancer.
@@ -73,6 +72,7 @@ impl Roles<Field> {
         self.item == field
             || self.user == Some(field)
             || self.time == Some(field)
+            || self.value == Some(field)
             || self
                 .weight
                 .as_ref()

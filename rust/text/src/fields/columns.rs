@@ -1,19 +1,7 @@
 //! Columns of the taken fields.
 
+use super::roles::{Roles, Values};
 use crate::columns::{LONGEST_ITEM, ParsedRows, Texts, is_a_person};
-use std::borrow::Cow;
-
-/// A field of a row, as bytes that are UTF-8; `None` if the row lacks it.
-pub(super) type Value<'a> = Option<Cow<'a, [u8]>>;
-
-/// The taken fields of a row.
-#[derive(Default)]
-pub(super) struct Values<'a> {
-    pub(super) item: Value<'a>,
-    pub(super) weight: Value<'a>,
-    pub(super) time: Value<'a>,
-    pub(super) user: Value<'a>,
-}
 
 /// The taken fields of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +14,8 @@ pub struct FieldColumns {
     pub clipped: Vec<i64>,
     /// The time of each row as written, empty if it has none. `None` if times are not wanted.
     pub times: Option<Texts>,
+    /// The number of each row as written, empty if it has none. `None` if numbers are not wanted.
+    pub values: Option<Texts>,
     /// The person of each item. `None` if people are not wanted.
     pub users: Option<Texts>,
     /// Positions of the malformed rows that lack only their person, in increasing order.
@@ -33,19 +23,21 @@ pub struct FieldColumns {
 }
 
 impl FieldColumns {
-    pub(super) fn of(block: &[u8], limit: Option<i64>, timed: bool, of_people: bool) -> Self {
+    pub(super) fn of<T>(block: &[u8], wanted: &Roles<T>) -> Self {
         let rows = ParsedRows::of(block);
-        let weights = Vec::with_capacity(if limit.is_some() {
+        let weights = Vec::with_capacity(if wanted.weight.is_some() {
             rows.items.offsets.capacity()
         } else {
             0
         });
+        let texts = |field: &Option<T>| field.as_ref().map(|_| Texts::of(block));
         Self {
             rows,
             weights,
             clipped: Vec::new(),
-            times: timed.then(|| Texts::of(block)),
-            users: of_people.then(|| Texts::of(block)),
+            times: texts(&wanted.time),
+            values: texts(&wanted.value),
+            users: texts(&wanted.user),
             without_user: Vec::new(),
         }
     }
@@ -54,6 +46,9 @@ impl FieldColumns {
     pub(super) fn push(&mut self, values: Values, limit: Option<i64>) {
         if let Some(times) = &mut self.times {
             times.push(values.time.as_deref().unwrap_or_default());
+        }
+        if let Some(numbers) = &mut self.values {
+            numbers.push(values.value.as_deref().unwrap_or_default());
         }
         let item = values
             .item

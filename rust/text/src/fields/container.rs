@@ -8,9 +8,8 @@
 //!
 //! Source: Kubernetes design proposals, "CRI: Log management for container stdout/stderr streams".
 
-use super::columns::Values;
 use super::field::{Field, parts};
-use super::roles::Roles;
+use super::roles::{Roles, Values};
 use super::words::Words;
 
 /// Cut a row.

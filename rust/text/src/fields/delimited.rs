@@ -11,9 +11,9 @@
 //!
 //! Source: RFC 4180; documentation of Python's module `csv`, whose reader cuts the same rows.
 
-use super::columns::{FieldColumns, Value, Values};
+use super::columns::FieldColumns;
 use super::marks::Marks;
-use super::roles::Roles;
+use super::roles::{ROLES, Roles, Value, Values};
 use memchr::{memchr, memmem};
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -21,9 +21,6 @@ use std::str::from_utf8;
 
 /// U+FDD0, which stands for bytes that were not decoded (`text_blocks.py`).
 const UNDECODABLE: &str = "\u{fdd0}";
-
-/// Most columns that are taken of a row: one of each role.
-const ROLES: usize = 4;
 
 const QUOTE: u8 = b'"';
 
@@ -55,6 +52,7 @@ impl DelimitedReader {
         let mut taken = vec![wanted.item];
         taken.extend(wanted.weight.map(|(column, _)| column));
         taken.extend(wanted.time);
+        taken.extend(wanted.value);
         taken.extend(wanted.user);
         taken.sort_unstable();
         taken.dedup();
@@ -75,8 +73,7 @@ impl DelimitedReader {
     /// `missing` are texts that are no items and no people.
     pub fn read(&self, block: &[u8], missing: &[Vec<u8>]) -> (FieldColumns, usize) {
         let limit = self.places.weight.map(|(_, limit)| limit);
-        let (timed, of_people) = (self.places.time.is_some(), self.places.user.is_some());
-        let mut columns = FieldColumns::of(block, limit, timed, of_people);
+        let mut columns = FieldColumns::of(block, &self.places);
         let meaning = Meaning {
             quoted: self.quoted,
             missing,
@@ -84,7 +81,7 @@ impl DelimitedReader {
         };
         let quote = if self.quoted { QUOTE } else { self.delimiter };
         let mut marks = Marks::of(block, [self.delimiter, quote, b'\n', b'\r']);
-        let mut cells: [&[u8]; ROLES] = [b""; ROLES];
+        let mut cells: [&[u8]; ROLES.len()] = [b""; ROLES.len()]; // a column of each role at most
         // Where the row and the cell begin; the cells of the row so far, and of them the taken ones.
         let (mut row, mut cell, mut number, mut taken) = (0, 0, 0, 0);
         while let Some(at) = marks.next() {
@@ -118,7 +115,7 @@ impl DelimitedReader {
         (columns, block.len() - row)
     }
 
-    fn values<'a>(&self, cells: &[&'a [u8]; ROLES], meaning: &Meaning) -> Values<'a> {
+    fn values<'a>(&self, cells: &[&'a [u8]; ROLES.len()], meaning: &Meaning) -> Values<'a> {
         let mut values = self.places.values(|&place| meaning.value(cells[place]));
         values.item = values.item.filter(|item| meaning.is_present(item));
         values.user = values.user.filter(|user| meaning.is_present(user));

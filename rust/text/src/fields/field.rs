@@ -1,7 +1,6 @@
 //! The fields of logs whose rows are words.
 
-use super::columns::{Value, Values};
-use super::roles::Roles;
+use super::roles::{Roles, Value, Values};
 use std::borrow::Cow;
 
 /// A field of a log.

@@ -11,9 +11,8 @@
 //!
 //! Source: HAProxy Configuration Manual, "HTTP log format".
 
-use super::columns::Values;
 use super::field::{Field, parts};
-use super::roles::Roles;
+use super::roles::{Roles, Values};
 use super::words::{Words, address, is_number, is_status, request_method, request_path};
 use memchr::{memchr, memmem, memrchr};
 

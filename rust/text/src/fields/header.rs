@@ -15,8 +15,7 @@
 //!
 //! Source: W3C Working Draft WD-logfile-960323, "Extended Log File Format".
 
-use super::columns::{Value, Values};
-use super::roles::{FieldError, Line, Roles};
+use super::roles::{FieldError, Line, Roles, Value, Values};
 use super::words::present;
 use memchr::memchr;
 use std::borrow::Cow;
@@ -112,6 +111,7 @@ impl Columns {
             item: [None, None],
             weight: self.wanted.weight.map(|(_, limit)| ([None, None], limit)),
             time: self.wanted.time.map(|_| [None, None]),
+            value: self.wanted.value.map(|_| [None, None]),
             user: self.wanted.user.map(|_| [None, None]),
         };
         let mut columns = Cells::of(row);
@@ -136,6 +136,8 @@ impl Columns {
                 .and_then(|((texts, _), (column, _))| whole(texts, *column)),
             time: of(&found.time, &self.wanted.time)
                 .and_then(|(texts, column)| whole(texts, *column)),
+            value: of(&found.value, &self.wanted.value)
+                .and_then(|(texts, column)| whole(texts, *column)),
             user: of(&found.user, &self.wanted.user)
                 .and_then(|(texts, column)| whole(texts, *column)),
         })
@@ -156,6 +158,9 @@ impl Columns {
             keep(texts, column);
         }
         if let (Some(texts), Some(column)) = (&mut found.time, self.wanted.time) {
+            keep(texts, column);
+        }
+        if let (Some(texts), Some(column)) = (&mut found.value, self.wanted.value) {
             keep(texts, column);
         }
         if let (Some(texts), Some(column)) = (&mut found.user, self.wanted.user) {

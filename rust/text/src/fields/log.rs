@@ -1,13 +1,12 @@
 //! Logs by name: which fields each has, and how its rows are read.
 
-use super::columns::Values;
 use super::field::Field::{
     Agent, Backend, Client, Facility, Frontend, Host, Message, Method, Msgid, Path, Pid, Program,
     Referrer, Router, Server, Severity, Size, Status, Stream, Target, Time, User, Vhost,
 };
 use super::field::{Field, NAMES, name_of};
 use super::objects::Objects;
-use super::roles::{FieldError, Line, Roles};
+use super::roles::{FieldError, Line, Roles, Values};
 use super::{balancer, container, haproxy, syslog, web};
 
 /// A function that cuts a row and returns its fields by what it is asked for.

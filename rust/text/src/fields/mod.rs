@@ -49,9 +49,7 @@ use roles::Line;
 /// Reads rows of one layout, block by block.
 pub struct FieldReader {
     layout: Layout,
-    limit: Option<i64>,
-    timed: bool,
-    of_people: bool,
+    names: Roles<Vec<u8>>,
 }
 
 enum Layout {
@@ -89,15 +87,14 @@ impl FieldReader {
     fn of(layout: Layout, names: &Roles<Vec<u8>>) -> Self {
         Self {
             layout,
-            limit: names.weight.as_ref().map(|&(_, limit)| limit),
-            timed: names.time.is_some(),
-            of_people: names.user.is_some(),
+            names: names.clone(),
         }
     }
 
     /// Return the fields of each row of a block of complete rows.
     pub fn read(&mut self, block: &[u8]) -> Result<FieldColumns, FieldError> {
-        let mut columns = FieldColumns::of(block, self.limit, self.timed, self.of_people);
+        let limit = self.names.weight.as_ref().map(|&(_, limit)| limit);
+        let mut columns = FieldColumns::of(block, &self.names);
         for row in lines::texts(block) {
             let line = match &mut self.layout {
                 Layout::Log(log) => log.read(row),
@@ -106,7 +103,7 @@ impl FieldReader {
                 Layout::Pattern(pattern) => pattern.read(row),
             };
             if let Line::Row(values) = line {
-                columns.push(values, self.limit);
+                columns.push(values, limit);
             }
         }
         Ok(columns)

@@ -9,8 +9,7 @@
 //! "JSON File logging driver"; systemd, "Journal Export Formats", Journal JSON Format; Graylog
 //! documentation, "GELF Payload Specification".
 
-use super::columns::{Value, Values};
-use super::roles::{FieldError, Roles};
+use super::roles::{FieldError, Roles, Value, Values};
 use super::syslog::SEVERITIES;
 use crate::json::{Path, text, values};
 use std::borrow::Cow;

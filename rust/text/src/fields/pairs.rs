@@ -7,8 +7,7 @@
 //!
 //! Source: the packages kr/logfmt and go-logfmt/logfmt of Go.
 
-use super::columns::{Value, Values};
-use super::roles::{Line, Roles};
+use super::roles::{Line, Roles, Value, Values};
 use crate::access_log::unescaped_quote;
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;
@@ -68,6 +67,9 @@ impl Pairs {
         }
         if self.names.time.as_ref().is_some_and(|name| name == key) {
             values.time = text.value();
+        }
+        if self.names.value.as_ref().is_some_and(|name| name == key) {
+            values.value = text.value();
         }
         if self.names.user.as_ref().is_some_and(|name| name == key) {
             values.user = text.value();

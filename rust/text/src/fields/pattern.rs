@@ -5,8 +5,7 @@
 //! of the crate regex, whose time is linear in the row for every expression: it has neither
 //! back-references nor look-around. A compiled expression takes at most 10 MiB.
 
-use super::columns::Values;
-use super::roles::{FieldError, Line, Roles};
+use super::roles::{FieldError, Line, Roles, Values};
 use regex::{CaptureLocations, Regex};
 use std::borrow::Cow;
 

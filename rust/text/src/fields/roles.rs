@@ -1,6 +1,6 @@
 //! What is taken of each row, and what may be wrong with it.
 
-use super::columns::{Value, Values};
+use std::borrow::Cow;
 
 /// What to take of each row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,8 +11,23 @@ pub struct Roles<T> {
     pub weight: Option<(T, i64)>,
     /// The time.
     pub time: Option<T>,
+    /// A number, which is taken as it is written.
+    pub value: Option<T>,
     /// The person.
     pub user: Option<T>,
+}
+
+/// A field of a row, as bytes that are UTF-8; `None` if the row lacks it.
+pub(super) type Value<'a> = Option<Cow<'a, [u8]>>;
+
+/// The taken fields of a row.
+#[derive(Default)]
+pub(super) struct Values<'a> {
+    pub(super) item: Value<'a>,
+    pub(super) weight: Value<'a>,
+    pub(super) time: Value<'a>,
+    pub(super) value: Value<'a>,
+    pub(super) user: Value<'a>,
 }
 
 impl<T> Roles<T> {
@@ -21,22 +36,21 @@ impl<T> Roles<T> {
         &self,
         mut function: impl FnMut(&T, &'static str) -> Result<U, E>,
     ) -> Result<Roles<U>, E> {
+        let item = function(&self.item, ROLES[0])?;
+        let weight = match &self.weight {
+            Some((field, limit)) => Some((function(field, ROLES[1])?, *limit)),
+            None => None,
+        };
+        let mut other = |field: &Option<T>, role| {
+            let field = field.as_ref();
+            field.map(|field| function(field, role)).transpose()
+        };
         Ok(Roles {
-            item: function(&self.item, ROLES[0])?,
-            weight: match &self.weight {
-                Some((field, limit)) => Some((function(field, ROLES[1])?, *limit)),
-                None => None,
-            },
-            time: self
-                .time
-                .as_ref()
-                .map(|field| function(field, ROLES[2]))
-                .transpose()?,
-            user: self
-                .user
-                .as_ref()
-                .map(|field| function(field, ROLES[3]))
-                .transpose()?,
+            item,
+            weight,
+            time: other(&self.time, ROLES[2])?,
+            value: other(&self.value, ROLES[3])?,
+            user: other(&self.user, ROLES[4])?,
         })
     }
 
@@ -46,12 +60,13 @@ impl<T> Roles<T> {
             item: value(&self.item),
             weight: self.weight.as_ref().and_then(|(field, _)| value(field)),
             time: self.time.as_ref().and_then(&mut value),
+            value: self.value.as_ref().and_then(&mut value),
             user: self.user.as_ref().and_then(&mut value),
         }
     }
 }
 
-const ROLES: [&str; 4] = ["field", "weight", "time", "user"];
+pub(super) const ROLES: [&str; 5] = ["field", "weight", "time", "value", "user"];
 
 /// Why a reader cannot be made, or cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]

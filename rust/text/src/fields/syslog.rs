@@ -12,9 +12,8 @@
 //!
 //! Source: RFC 5424, section 6; RFC 3164, section 4.1.
 
-use super::columns::Values;
 use super::field::{Field, parts};
-use super::roles::Roles;
+use super::roles::{Roles, Values};
 use super::words::{is_number, present};
 use crate::access_log::word;
 use memchr::memchr;

@@ -17,9 +17,8 @@
 //! Source: Apache HTTP Server, `conf/httpd.conf` of Debian, LogFormat vhost_combined; nginx.conf of
 //! the nginx packages, log_format main; Traefik documentation, "Access Logs", Common Log Format.
 
-use super::columns::Values;
 use super::field::{Field, parts};
-use super::roles::Roles;
+use super::roles::{Roles, Values};
 use super::words::{Words, address};
 use crate::access_log::{self, Parsed, head, word};
 use std::borrow::Cow;

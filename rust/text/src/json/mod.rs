@@ -53,6 +53,7 @@ pub struct Wanted {
     /// The path of the weight, and the limit to which larger weights are clipped.
     weight: Option<(Path, i64)>,
     time: Option<Path>,
+    value: Option<Path>,
     user: Option<Path>,
     take_text: bool,
     take_integers: bool,
@@ -75,6 +76,8 @@ pub struct Objects {
     /// The time of each row as written; empty where it is neither text nor a number that can be a
     /// time. `None` if times are not requested.
     pub times: Option<Texts>,
+    /// The number of each row, or the text that may be one, as times are. `None` if not requested.
+    pub values: Option<Texts>,
     /// The person of each item, an integer in decimal digits. `None` if not requested.
     pub users: Option<Texts>,
     /// The rows that are left to Python's decoder.
@@ -90,6 +93,7 @@ impl Wanted {
             keys,
             weight: None,
             time: None,
+            value: None,
             user: None,
             take_text: true,
             take_integers: true,
@@ -106,6 +110,12 @@ impl Wanted {
     /// Also extract the time from a field.
     pub fn time(mut self, field: &[u8]) -> Self {
         self.time = Some(Path::new(field, &mut self.keys));
+        self
+    }
+
+    /// Also extract a number from a field.
+    pub fn value(mut self, field: &[u8]) -> Self {
+        self.value = Some(Path::new(field, &mut self.keys));
         self
     }
 
@@ -153,6 +163,7 @@ struct Row<'a> {
     item: Option<Item<'a>>,
     weight: Option<Weight>,
     time: Cow<'a, str>,
+    value: Cow<'a, str>,
     user: Option<Cow<'a, str>>,
 }
 
@@ -190,7 +201,10 @@ impl Wanted {
             read.item = read.item.filter(|_| read.weight.is_some());
         }
         if let Some(path) = &self.time {
-            read.time = path.value(found)?.map_or(Ok(Cow::default()), time)?;
+            read.time = path.value(found)?.map_or(Ok(Cow::default()), written)?;
+        }
+        if let Some(path) = &self.value {
+            read.value = path.value(found)?.map_or(Ok(Cow::default()), written)?;
         }
         if let Some(path) = &self.user {
             read.user = path.value(found)?.map_or(Ok(None), user)?;
@@ -236,7 +250,7 @@ fn weight(value: &str, limit: i64) -> Option<Weight> {
 
 /// Return text, a real number or a signed 64-bit integer as written. All else is empty, as is
 /// `i64::MIN`.
-fn time(value: &str) -> Result<Cow<'_, str>, Undecoded> {
+fn written(value: &str) -> Result<Cow<'_, str>, Undecoded> {
     Ok(match value.as_bytes()[0] {
         b'"' => text(value)?,
         b'-' | b'0'..=b'9' if is_real(value) => value.into(),
@@ -317,14 +331,18 @@ impl Objects {
             weights: Vec::new(),
             clipped: Vec::new(),
             times: wanted.time.as_ref().map(|_| Texts::of(block)),
+            values: wanted.value.as_ref().map(|_| Texts::of(block)),
             users: wanted.user.as_ref().map(|_| Texts::of(block)),
             undecoded: Texts::of(b""),
         }
     }
 
     fn push(&mut self, row: Row) {
-        if let Some(times) = &mut self.times {
-            times.push(row.time.as_bytes());
+        let written = [(&mut self.times, row.time), (&mut self.values, row.value)];
+        for (texts, text) in written {
+            if let Some(texts) = texts {
+                texts.push(text.as_bytes());
+            }
         }
         let Some(item) = row.item else {
             self.kinds.push(RowKind::Malformed as u8);
@@ -360,8 +378,8 @@ impl Objects {
     }
 
     fn push_undecoded(&mut self, row: &str) {
-        if let Some(times) = &mut self.times {
-            times.push(b"");
+        for texts in [&mut self.times, &mut self.values].into_iter().flatten() {
+            texts.push(b"");
         }
         self.undecoded.push(row.as_bytes());
         self.kinds.push(RowKind::Undecoded as u8);
