@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from operator import attrgetter
 from typing import Any
 
@@ -330,51 +329,6 @@ def test_both_sides_of_one_percent_of_delta() -> None:
 def test_an_excess_of_delta_that_depends_on_sigma_names_epsilon() -> None:
     _, message = one_percent({"epsilon": 10.0, "delta": 1e-3}, "max_weight", 1, 2**50)
     assert message.startswith("epsilon: expected ")
-
-
-@given(
-    epsilon=st.floats(-2.0, 1.3).map(lambda power: 10.0**power),
-    delta=st.floats(-16.0, -4.0).map(lambda power: 10.0**power),
-    sensitivities=st.tuples(st.integers(1, 200), st.integers(1, 400)),
-    changed=st.tuples(st.integers(1, 60), st.integers(1, 40)),
-    draws=st.floats(3.0, 36.0).map(lambda power: int(10.0**power)),
-    bounds=st.tuples(st.integers(1, 10_000), st.integers(1, 100)),
-    people=st.sampled_from([0, 1_000_000]),
-    depth=st.integers(1, 12),
-)
-@settings(max_examples=200)
-def test_a_delta_that_a_refusal_names_is_accepted(
-    epsilon: float,
-    delta: float,
-    sensitivities: tuple[int, int],
-    changed: tuple[int, int],
-    draws: int,
-    bounds: tuple[int, int],
-    people: int,
-    depth: int,
-) -> None:
-    asked: dict[str, Any] = {
-        "epsilon": epsilon,
-        "calibration": "analytic",
-        "table_sensitivity2": sensitivities[0],
-        "mechanism_sensitivity2": sensitivities[1],
-        "mechanism_nodes": changed[0],
-        "changed_cells": changed[1],
-        "draws": draws,
-        "max_weight": bounds[0],
-        "max_events_per_user": bounds[1],
-        "people": people,
-        "depth": depth,
-    }
-    try:
-        calibrate(**asked, delta=delta)
-    except ArgumentValueError as error:
-        named = re.match(r"delta: expected at least (\S+), the reach", str(error))
-        assume(named)
-        assert named is not None
-        calibrate(**asked, delta=float(named[1]))
-        with pytest.raises(ArgumentValueError):  # it is that of the noise of the refused delta
-            calibrate(**asked, delta=0.1 * float(named[1]))
 
 
 def test_large_epsilon_is_beyond_the_reach_of_the_draws() -> None:
