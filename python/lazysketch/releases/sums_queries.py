@@ -290,7 +290,11 @@ class SumsQueries(TableFacts):
             end + self._pending * bound
             for end, bound in ((low, min(grid.low, 0.0)), (high, max(grid.high, 0.0)))
         )
-        return estimate, low, high
+        # A sum of values of one sign has that sign.
+        least = 0.0 if grid.low >= 0.0 else -np.inf
+        largest = 0.0 if grid.high <= 0.0 else np.inf
+        low, high = (np.clip(end, least, largest) for end in (low, high))
+        return np.clip(estimate, low, high), low, high
 
 
 def means_of(

@@ -139,6 +139,21 @@ def test_answers_are_those_of_the_stream(bounds: tuple[float, float]) -> None:
     assert (together.high - together.low >= alone.high - alone.low).all()
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 100.0), (5.0, 100.0), (-100.0, 0.0)])
+def test_sums_of_values_of_one_sign_have_that_sign(low: float, high: float) -> None:
+    """Also of items that did not occur, of which noise has either sign."""
+    sign = 1.0 if low >= 0.0 else -1.0
+    release = of(["a"] * 2_000, [sign * 50.0] * 2_000, low=low, high=high)
+    items = ["a", *(f"b{number}" for number in range(200))]
+    sums = release.sums(items)
+    for ends in (sums.low, sums.estimate, sums.high):
+        assert (sign * ends >= 0.0).all()
+    assert (sums.low <= sums.estimate).all()
+    assert (sums.estimate <= sums.high).all()
+    assert (sums.estimate[1:] == 0.0).sum() > 60  # half of 200 at most, but for chance
+    assert sign * 100_000 in release.sum("a", confidence=SURE)
+
+
 def test_rounding_is_within_the_interval_or_the_callers() -> None:
     with made(step=1.0) as coarse, made() as fine:
         assert coarse.grid.rounding == 0.0

@@ -56,7 +56,8 @@ def test_sums_of_a_file_and_of_its_release(capsys: pytest.CaptureFixture[str]) -
     for row in rows:
         values = true_values()[row["item"]]
         certain = release.sum(row["item"], confidence=1 - 1e-9)
-        assert certain.low <= values.sum() <= certain.high < certain.low + 20_000
+        # About 5,000 wide, and 40,000 where two items share a cell, in one run of a hundred.
+        assert certain.low <= values.sum() <= certain.high < certain.low + 60_000
         at = listed.index(row["item"])
         together = release.sums(listed, simultaneous=True)
         # Ends are rounded outwards, to what is far below the noise.
