@@ -85,6 +85,7 @@ __all__ = [
     "update_levels",
     "update_rows_of_all",
     "update_rows_of_each",
+    "update_streams",
     "update_sums",
     "value_prefixes",
     "value_tree_facts",
@@ -316,6 +317,8 @@ class LoggedEvents:
 class LoggedPeople:
     @staticmethod
     def from_bytes(data: bytes) -> LoggedPeople: ...
+    @staticmethod
+    def joined(batches: Sequence[LoggedPeople]) -> LoggedPeople: ...
     @property
     def size(self) -> int: ...
     def __getitem__(self, key: slice, /) -> LoggedPeople: ...
@@ -704,6 +707,20 @@ def update_rows_of_all(
     weights: object = None,
     *,
     empty_rows: object = None,
+) -> None: ...
+def update_streams(
+    streams: Sequence[
+        tuple[
+            People | None,
+            Sequence[PrivateSketch],
+            Sequence[object],
+            Sequence[object],
+            object,
+            object,
+        ]
+    ],
+    *,
+    in_one_step: bool = False,
 ) -> None: ...
 def update_rows_of_each(
     tables: Sequence[PrivateSketch],

@@ -16,6 +16,8 @@ _WITHIN: Final = (
 )
 _STORED: Final = "tests/unit/store/test_stored_pipelines.py::"
 _PARTS: Final = "tests/unit/pipelines/test_pipeline.py::"
+_PEOPLE: Final = "tests/unit/pipelines/test_pipeline_of_people.py::"
+_STORED_PEOPLE: Final = "tests/unit/store/test_stored_pipelines_of_people.py::"
 _COMMAND: Final = "tests/unit/cli/commands/test_pipeline.py::"
 _RUN: Final = "lazysketch.cli.run.pipeline_run"
 
@@ -94,10 +96,46 @@ BUGS_OF_PIPELINES: Final = (
         patch=edited(
             "lazysketch.pipelines.columns:rows_of_part",
             (
-                "_chosen(numbers, kept[has_number])",
-                "[*numbers][: int(kept.sum())]",
+                "numbers=chosen[1] if",
+                "numbers=[*columns[1][0]][: len(chosen[0])] if",
             ),
         ),
+    ),
+    PlantedBug(
+        name="person-of-another-row-in-a-pipeline",
+        subject="sensitivity",
+        claim="A part leaves out a row that lacks its value and keeps the person of the row.",
+        caught_by=_PEOPLE + "test_a_part_is_what_it_would_be_alone[latency-True]",
+        patch=edited(
+            "lazysketch.pipelines.columns:rows_of_part",
+            ("else chosen[-1]", "else [*users[0]][: len(chosen[0])]"),
+        ),
+    ),
+    PlantedBug(
+        name="part-that-bounds-no-one",
+        subject="sensitivity",
+        claim="A part of a pipeline takes each row for one of another person, and counts all.",
+        caught_by=_PEOPLE + "test_no_person_moves_all_parts_by_more_than_the_guarantee",
+        patch=edited(
+            "lazysketch.pipelines.columns:stream_of",
+            ("else rows.users,", "else [*range(len(rows.users))],"),
+        ),
+    ),
+    PlantedBug(
+        name="distinct-items-that-are-not-the-people",
+        subject="accounting",
+        claim="A pipeline of people counts distinct items of any column without a bound.",
+        caught_by=_PEOPLE + "test_distinct_items_are_the_people",
+        patch=edited(
+            "lazysketch.pipelines.part:_of_people", ("if part.column != user:", "if False:")
+        ),
+    ),
+    PlantedBug(
+        name="people-of-the-part-before-in-a-record",
+        subject="durable state",
+        claim="In a record of a pipeline all parts have the people of the first one.",
+        caught_by=_STORED_PEOPLE + "test_a_record_gives_each_part_its_own_people",
+        patch=edited("lazysketch.store.calls:Call.divided", ("person += people", "person += 0")),
     ),
     PlantedBug(
         name="sums-of-a-pipeline-without-their-values",

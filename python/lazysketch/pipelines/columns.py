@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +19,30 @@ from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.sums.sums import Sums
 
 __all__ = [
+    "Column",
     "ColumnWithGaps",
     "PartRows",
+    "RowsOfStream",
     "column_of",
     "counted",
+    "people_of",
     "rows_of_part",
+    "stream_of",
     "tables_of",
+    "whole_numbers",
     "without_missing",
 ]
 
+# The values of a column that are there, the positions of the others, and the number of both.
+Column: TypeAlias = tuple[Any, npt.NDArray[np.int64], int]
+RowsOfStream: TypeAlias = tuple[
+    _native.People | None,
+    Sequence[_native.PrivateSketch],
+    Sequence[object],
+    Sequence[object],
+    object,
+    object,
+]
 _NONE: Final = np.empty(0, dtype=np.int64)
 
 
@@ -53,12 +68,14 @@ class PartRows:
     Attributes:
         values: of its column, of the rows that have an event.
         missing: the increasing positions of the others.
-        numbers: one for each value, of sums; else None.
+        numbers: one for each value, of sums and where rows have weights; else None.
+        users: the person of each value, where people are protected; else None.
     """
 
     values: object
     missing: npt.NDArray[np.int64]
     numbers: object = None
+    users: object = None
 
 
 def tables_of(live: Live) -> list[_native.PrivateSketch]:
@@ -90,30 +107,82 @@ def counted(live: Live, rows: PartRows) -> list[tuple[object, object]]:
         return [(values, None), (values, live._weights(rows.numbers))]
     if isinstance(live, Distribution):
         return [(live._bins_of(values), None)]
+    weights = None if rows.numbers is None else whole_numbers(rows.numbers)
     if isinstance(live, HierarchicalHeavyHitters):
-        return [(column, None) for column in live.levels._columns(values)]
-    return [(values, None)]
+        return [(column, weights) for column in live.levels._columns(values)]
+    return [(values, weights)]
 
 
-def rows_of_part(columns: Sequence[tuple[object, npt.NDArray[np.int64], int]]) -> PartRows:
-    """Return what a part counts: of sums, rows that have both an item and a number.
+def stream_of(live: Live, rows: PartRows) -> RowsOfStream:
+    """Return what the tables of a statistic count of some rows of people.
 
     Args:
-        columns: results of :func:`without_missing`, of the column of the part and, of sums, of that
-            of the numbers; all of one length.
+        live: the statistic.
+        rows: what it counts of them, with their people.
+
+    Returns:
+        Its people or None, its tables, a batch and its weights for each of them, the person of each
+        event or None, and the rows without an event.
+
+    Raises:
+        LazySketchError: as for :func:`counted`.
     """
-    values, missing, rows = columns[0]
-    if len(columns) == 1:
-        return PartRows(values, missing)
-    numbers, others, _ = columns[1]
-    if np.array_equal(missing, others):
-        return PartRows(values, missing, numbers)
-    has_value, has_number = (np.ones(rows, dtype=bool) for _ in range(2))
-    has_value[missing] = False
-    has_number[others] = False
-    kept = has_value & has_number
+    of_tables = counted(live, rows)
+    people = people_of(live)
+    return (
+        people,
+        tables_of(live),
+        [one[0] for one in of_tables],
+        [one[1] for one in of_tables],
+        None if people is None else rows.users,
+        rows.missing,
+    )
+
+
+def people_of(live: Live) -> _native.People | None:
+    """Return what people have contributed to a statistic; None if it has no bound."""
+    if isinstance(live, HierarchicalHeavyHitters):
+        return live._people_of_levels
+    return _native.People.of_table(tables_of(live)[0])
+
+
+def whole_numbers(weights: Any) -> Any:
+    """Return weights as integers where they are floats without a fraction, as pandas makes them.
+
+    Args:
+        weights: a column without missing values.
+    """
+    if str(getattr(weights, "dtype", "")).startswith("float"):
+        numbers = np.asarray(weights)
+        whole = numbers.astype(np.int64, casting="unsafe") if np.isfinite(numbers).all() else None
+        if whole is not None and bool((whole == numbers).all()):
+            return whole
+    return weights
+
+
+def rows_of_part(columns: Sequence[Column], users: Column | None = None) -> PartRows:
+    """Return what a part counts: the rows that have all of its values, and a person.
+
+    Args:
+        columns: results of :func:`without_missing`, of the column of the part and, of sums and of
+            weights, of that of the numbers.
+        users: that of the people, where they are protected; all of one length.
+    """
+    given = [*columns] if users is None else [*columns, users]
+    missing = given[0][1]
+    chosen = [values for values, _, _ in given]
+    if not all(np.array_equal(missing, others) for _, others, _ in given[1:]):
+        present = [np.ones(rows, dtype=bool) for _, _, rows in given]
+        for mask, (_, others, _) in zip(present, given, strict=True):
+            mask[others] = False
+        kept = np.logical_and.reduce(present)
+        missing = np.flatnonzero(~kept)
+        chosen = [_chosen(values, kept[mask]) for values, mask in zip(chosen, present, strict=True)]
     return PartRows(
-        _chosen(values, kept[has_value]), np.flatnonzero(~kept), _chosen(numbers, kept[has_number])
+        chosen[0],
+        missing,
+        numbers=chosen[1] if len(columns) > 1 else None,
+        users=None if users is None else chosen[-1],
     )
 
 
@@ -155,7 +224,7 @@ def _names_of(rows: object) -> Any:
     )
 
 
-def without_missing(values: Any) -> tuple[Any, npt.NDArray[np.int64], int]:
+def without_missing(values: Any) -> Column:
     """Return the values that are there, the positions of the others, and the number of both.
 
     Missing are None, nulls of Arrow and of data frames, and what pandas takes for missing.

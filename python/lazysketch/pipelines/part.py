@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
+from lazysketch.privacy.person_bound import PersonBound, checked_person_bound
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
@@ -22,7 +23,7 @@ from lazysketch.sketches.private_sketches import (
 from lazysketch.sketches.ranges import Ranges
 from lazysketch.sums.sums import Sums
 
-__all__ = ["Live", "Part", "checked_parts"]
+__all__ = ["Live", "Part", "checked_parts", "of_people"]
 
 Live: TypeAlias = (
     LazyCountMin
@@ -51,7 +52,7 @@ _KINDS: Final = (
 )
 # What all parts have in common, and what has no meaning for one of them.
 _OF_THE_PIPELINE: Final = ("epsilon", "delta", "relation", "key")
-_REFUSED: Final = ("person_bound", "max_weight")
+_WITHOUT_WEIGHTS: Final = (DistinctCount, Distribution, Sums)
 
 
 class Part:
@@ -65,9 +66,12 @@ class Part:
             ``Sums``.
         column: name of the column that it counts.
         value: of ``Sums``, name of the column whose numbers are added up by item.
+        weight: of sketches, ``HeavyHitters``, ``HierarchicalHeavyHitters`` and ``Ranges``, name of
+            the column of the weights, with ``max_weight`` among the options; None for weight 1.
         importance: weight of its predicted error when the privacy is shared out, above 0.
         options: keyword arguments of the class, without those that the pipeline has: ``epsilon``,
-            ``delta``, ``relation`` and ``key``.
+            ``delta``, ``relation`` and ``key``. A ``person_bound`` goes before that of the
+            pipeline.
 
     Raises:
         ArgumentTypeError: another class, a wrong type, or an option that a part cannot have.
@@ -85,6 +89,7 @@ class Part:
         column: str,
         *,
         value: str | None = None,
+        weight: str | None = None,
         importance: float = 1.0,
         **options: object,
     ) -> None:
@@ -100,19 +105,16 @@ class Part:
             raise ArgumentTypeError(f"value: expected the name of the column of numbers, got {got}")
         if kind is not Sums and value is not None:
             raise ArgumentTypeError("value: expected none for a part that is no Sums, got one")
+        _check_weight(kind, weight, options)
         for name in options:
             if name in _OF_THE_PIPELINE:
                 raise ArgumentTypeError(
                     f"{name}: expected none for a part, as the pipeline has it for all, got one"
                 )
-            if name in _REFUSED:
-                raise ArgumentTypeError(
-                    f"{name}: expected none in a pipeline, which counts rows of weight 1 and "
-                    "protects events, got one"
-                )
         self._kind = kind
         self._column = column
         self._value = value
+        self._weight = weight
         self._importance = checked_real("importance", importance)
         self._options = dict(options)
 
@@ -132,9 +134,15 @@ class Part:
         return self._value
 
     @property
+    def weight(self) -> str | None:
+        """Name of the column of the weights; None if each row has weight 1."""
+        return self._weight
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that it reads."""
-        return (self._column,) if self._value is None else (self._column, self._value)
+        """Names of the columns that it reads, without that of the people of a pipeline."""
+        further = (self._value, self._weight)
+        return (self._column, *(name for name in further if name is not None))
 
     @property
     def importance(self) -> float:
@@ -188,10 +196,39 @@ class Part:
         live: Live = make(epsilon=epsilon, delta=delta, relation=relation, key=key, **options)
         return live
 
+    def changed(self, **options: object) -> Part:
+        """Return the same part with other options.
+
+        Args:
+            options: keyword arguments of the class that are added or replaced.
+        """
+        return Part(
+            self._kind,
+            self._column,
+            value=self._value,
+            weight=self._weight,
+            importance=self._importance,
+            **{**self._options, **options},
+        )
+
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self._options.items())
         value = "" if self._value is None else f", value={self._value!r}"
-        return f"<Part {self._kind.__name__} of {self._column!r}{value}{options}>"
+        weight = "" if self._weight is None else f", weight={self._weight!r}"
+        return f"<Part {self._kind.__name__} of {self._column!r}{value}{weight}{options}>"
+
+
+def _check_weight(kind: type[Live], weight: object, options: Mapping[str, object]) -> None:
+    if weight is None:
+        if "max_weight" in options:
+            raise ArgumentTypeError(
+                "max_weight: expected none without weight, the column of the weights, got one"
+            )
+        return
+    if kind in _WITHOUT_WEIGHTS:
+        raise ArgumentTypeError(f"weight: expected none for a part of {kind.__name__}, got one")
+    if not isinstance(weight, str):
+        raise ArgumentTypeError(f"weight: expected a text, got {type(weight).__name__}")
 
 
 def checked_parts(parts: object) -> dict[str, Part]:
@@ -214,3 +251,48 @@ def checked_parts(parts: object) -> dict[str, Part]:
     if not parts:
         raise ArgumentValueError("parts: expected at least one, got none")
     return dict(parts)
+
+
+def of_people(parts: Mapping[str, Part], user: object, person_bound: object) -> dict[str, Part]:
+    """Return the parts of a pipeline, each with what it counts of a person.
+
+    Guarantee: with people, every part protects everything that a person does: by a bound of its
+    own or that of the pipeline, or, of ``DistinctCount``, because its items are the people.
+
+    Args:
+        parts: by name.
+        user: name of the column of people; None if rows are protected.
+        person_bound: of all parts that have none of their own, or None.
+
+    Raises:
+        ArgumentTypeError: a wrong type; a bound without people; a part without a bound.
+        ArgumentValueError: distinct items that are not the people.
+    """
+    bound = checked_person_bound(person_bound)
+    if user is None:
+        for found in (bound, *(part.options.get("person_bound") for part in parts.values())):
+            if found is not None:
+                raise ArgumentTypeError(
+                    "user: expected the column of the people whom person_bound bounds, got none"
+                )
+        return dict(parts)
+    if not isinstance(user, str):
+        raise ArgumentTypeError(f"user: expected a text, got {type(user).__name__}")
+    return {name: _of_people(name, part, user, bound) for name, part in parts.items()}
+
+
+def _of_people(name: str, part: Part, user: str, bound: PersonBound | None) -> Part:
+    if part.kind is DistinctCount:
+        if part.column != user:
+            raise ArgumentValueError(
+                f"parts: expected distinct items of the column of people, {user!r}, got those of "
+                f"{part.column!r} in {name!r}, of which a person may have any number"
+            )
+        return part
+    if part.options.get("person_bound") is not None:
+        return part
+    if bound is None:
+        raise ArgumentTypeError(
+            f"person_bound: expected one for the part {name!r}, or for all parts, got none"
+        )
+    return part.changed(person_bound=bound)

@@ -10,16 +10,20 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
 from lazysketch.pipelines.columns import (
+    Column,
     PartRows,
     column_of,
     counted,
+    people_of,
     rows_of_part,
+    stream_of,
     tables_of,
     without_missing,
 )
-from lazysketch.pipelines.part import Live, Part, checked_parts
+from lazysketch.pipelines.part import Live, Part, checked_parts, of_people
 from lazysketch.pipelines.shares import PrivacyShare, shared_out, together
 from lazysketch.privacy.composition import Composition
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, LiveState, exclusive
@@ -47,8 +51,9 @@ class Pipeline(ClosedByBlock, LiveState):
 
     Guarantee: everything that all parts ever publish satisfies (``epsilon``, ``delta``)-DP
     together: for one row that is replaced as a whole, with all its values, or that is there or not,
-    as the relation says. Rows may be chosen by what was published before. The shares depend on
-    the arguments alone.
+    as the relation says. Rows may be chosen by what was published before. With ``user`` it holds
+    for everything that one person does in any number of rows, as for a sketch with
+    ``person_bound``. The shares depend on the arguments alone.
 
     Args:
         parts: a mapping from names to descriptions.
@@ -61,13 +66,17 @@ class Pipeline(ClosedByBlock, LiveState):
             million.
         shares: of the privacy, a number above 0 for each part, by its name; by default those whose
             predicted errors are least, see :attr:`shares`.
+        user: name of the column of the person of each row; None to protect rows. A row without a
+            person is a step without an event.
+        person_bound: with ``user``, what each part counts of a person, unless it has a bound of its
+            own; ``DistinctCount`` needs none, and counts the people.
         key: master key of all parts; a fresh one when None.
 
     Raises:
         ArgumentTypeError: a wrong type, or an unknown option of a part.
         ArgumentValueError: a value outside its range, or no part.
 
-    Source: docs/pipelines.md; docs/theory.md, Theorems 8 and 18.
+    Source: docs/pipelines.md; docs/theory.md, Theorems 8, 18 and 29.
 
     Example:
         >>> import lazysketch as ls
@@ -97,10 +106,12 @@ class Pipeline(ClosedByBlock, LiveState):
         horizon: int | None = None,
         rows: int | None = None,
         shares: Mapping[str, float] | None = None,
+        user: str | None = None,
+        person_bound: PersonBound | None = None,
         key: Key | None = None,
     ) -> None:
         """Share out the privacy, and make the parts."""
-        described = checked_parts(parts)
+        described = of_people(checked_parts(parts), user, person_bound)
         whole = checked_epsilon(epsilon), checked_delta(delta)
         related = checked_relation(relation)
         split = shared_out(
@@ -110,13 +121,14 @@ class Pipeline(ClosedByBlock, LiveState):
             horizon=horizon,
             rows=rows,
             shares=shares,
+            of_people=user is not None,
         )
         one = key_or_fresh(key)
         live = [
             part.made(*pair, relation=related, horizon=horizon, key=one)
             for part, pair in zip(described.values(), split.pairs, strict=True)
         ]
-        self._assemble(described, live, whole, split.shares)
+        self._assemble(described, live, whole, split.shares, user=user)
 
     def _assemble(
         self,
@@ -124,8 +136,11 @@ class Pipeline(ClosedByBlock, LiveState):
         live: Sequence[Live],
         whole: tuple[float, float],
         shares: Sequence[PrivacyShare],
+        *,
+        user: str | None,
     ) -> None:
         """Hold live parts."""
+        self._user = user
         self._parts = dict(parts)
         self._live = dict(zip(parts, live, strict=True))
         self._shares = dict(zip(parts, shares, strict=True))
@@ -151,8 +166,7 @@ class Pipeline(ClosedByBlock, LiveState):
         """
         if not isinstance(row, Mapping):
             raise ArgumentTypeError(f"row: expected a mapping, got {type(row).__name__}")
-        names = {name for part in self._parts.values() for name in part.columns}
-        self.update_many({name: [row.get(name)] for name in names})
+        self.update_many({name: [row.get(name)] for name in self._names})
 
     def update_many(self, rows: object) -> None:
         """Count many rows, one step each, in order.
@@ -162,8 +176,8 @@ class Pipeline(ClosedByBlock, LiveState):
 
         Args:
             rows: a mapping from names to columns, a data frame of pandas or polars, or a table of
-                Arrow; other columns than those of the parts are ignored. None, nulls, and what
-                pandas takes for missing are missing values.
+                Arrow; other columns than those of the parts and of the people are ignored. None,
+                nulls, and what pandas takes for missing are missing values.
 
         Raises:
             ArgumentTypeError: something else, or values of a wrong type.
@@ -175,13 +189,17 @@ class Pipeline(ClosedByBlock, LiveState):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
+        if self._user is not None:
+            streams = [stream_of(live, of_part) for live, of_part in self._columns(rows)]
+            self._count(_native.update_streams, streams)
+            return
         of_tables, empty = [], []
         for live, of_part in self._columns(rows):
             found = counted(live, of_part)
             of_tables += found
             empty += [of_part.missing] * len(found)
         batches, weights = [one[0] for one in of_tables], [one[1] for one in of_tables]
-        self._count(_native.update_rows_of_each, batches, weights, empty)
+        self._count(_native.update_rows_of_each, self._tables, batches, weights, empty)
 
     def update_batch(self, rows: object) -> None:
         """Count any number of rows in one step; for parts with the batch schedule.
@@ -199,11 +217,16 @@ class Pipeline(ClosedByBlock, LiveState):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
+        if self._user is not None:
+            streams = [stream_of(live, of_part) for live, of_part in self._columns(rows)]
+            in_one_step = [(*stream[:-1], None) for stream in streams]
+            self._count(partial(_native.update_streams, in_one_step=True), in_one_step)
+            return
         of_tables = []
         for live, of_part in self._columns(rows):
             of_tables += counted(live, of_part)
         batches, weights = [one[0] for one in of_tables], [one[1] for one in of_tables]
-        self._count(_native.update_batch_of_all, batches, weights)
+        self._count(_native.update_batch_of_all, self._tables, batches, weights)
 
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event in all parts, for example for malformed rows.
@@ -220,7 +243,7 @@ class Pipeline(ClosedByBlock, LiveState):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._count(_native.tick_all, steps)
+        self._count(_native.tick_all, self._tables, steps)
 
     def finish(self) -> None:
         """Publish everything pending in all parts, as the last step.
@@ -234,7 +257,7 @@ class Pipeline(ClosedByBlock, LiveState):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._change(_native.finish_all)
+        self._change(_native.finish_all, self._tables)
 
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open discovery epochs of all parts now, as at the end of a file.
@@ -251,8 +274,11 @@ class Pipeline(ClosedByBlock, LiveState):
                 live.end_discovery_epoch()
 
     def close(self) -> None:
-        """Destroy the keys and counts of all parts; reads raise ClosedError."""
-        self._change(_native.close_all)
+        """Destroy keys, counts and what is known of people; reads raise ClosedError."""
+        self._change(_native.close_all, self._tables)
+        for people in map(people_of, self._live.values()):
+            if people is not None:
+                people.forget()
 
     @exclusive
     def release(self) -> dict[str, AnyPart | tuple[Release, ...]]:
@@ -273,12 +299,17 @@ class Pipeline(ClosedByBlock, LiveState):
     @property
     def privacy(self) -> Composition:
         """The guarantee of all parts together."""
-        return together(self._live.values())
+        return together(self._live.values(), of_people=self._user is not None)
 
     @property
     def shares(self) -> dict[str, PrivacyShare]:
         """The share of the privacy of each part, and how many times larger its error is for it."""
         return dict(self._shares)
+
+    @property
+    def user(self) -> str | None:
+        """Name of the column of people; None if rows are protected."""
+        return self._user
 
     @property
     def steps(self) -> int:
@@ -330,15 +361,21 @@ class Pipeline(ClosedByBlock, LiveState):
     def _tables(self) -> list[_native.PrivateSketch]:
         return [table for live in self._live.values() for table in tables_of(live)]
 
+    @property
+    def _names(self) -> list[str]:
+        """Names of the columns that all parts read, and of that of the people."""
+        names = dict.fromkeys(name for part in self._parts.values() for name in part.columns)
+        return [*(names if self._user is None else {**names, self._user: None})]
+
     def _columns(self, rows: object) -> Iterator[tuple[Live, PartRows]]:
         """Yield each part, and what it counts of the rows."""
-        names = dict.fromkeys(name for part in self._parts.values() for name in part.columns)
-        columns = {name: without_missing(column_of(rows, name)) for name in names}
+        columns = {name: without_missing(column_of(rows, name)) for name in self._names}
         lengths = {length for _, _, length in columns.values()}
         if len(lengths) > 1:
             raise ArgumentValueError("rows: expected columns of one length, got several lengths")
+        users: Column | None = None if self._user is None else columns[self._user]
         for name, part in self._parts.items():
-            yield self._live[name], rows_of_part([columns[one] for one in part.columns])
+            yield self._live[name], rows_of_part([columns[one] for one in part.columns], users)
 
     @exclusive
     def _count(self, change: Callable[..., None], *args: object) -> None:
@@ -358,7 +395,7 @@ class Pipeline(ClosedByBlock, LiveState):
         for live in self._live.values():  # nobody reads a hierarchy at levels of different steps
             if isinstance(live, HierarchicalHeavyHitters):
                 work = partial(_locked, live, work)
-        work(self._tables, *args)
+        work(*args)
 
 
 def _locked(live: HierarchicalHeavyHitters, work: Callable[..., object], *args: object) -> object:

@@ -12,7 +12,7 @@ Source: docs/pipelines.md, "Shares of the privacy"; docs/theory.md, Theorems 8 a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lazysketch.arguments import checked_integer, checked_real
@@ -21,7 +21,9 @@ from lazysketch.pipelines.part import Live, Part
 from lazysketch.pipelines.predictions import Growth, growth_of
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
+from lazysketch.privacy.person_bound import CountedPerson
 from lazysketch.privacy.relations import LARGEST_EPSILON, Relation
+from lazysketch.sketches.distinct_count import DistinctCount
 
 __all__ = [
     "PrivacyShare",
@@ -79,6 +81,7 @@ def shared_out(
     horizon: int | None,
     rows: int | None,
     shares: Mapping[str, float] | None,
+    of_people: bool = False,
 ) -> Split:
     """Return the privacy of each part of a pipeline.
 
@@ -91,6 +94,7 @@ def shared_out(
         horizon: of the pipeline.
         rows: expected number of rows; by default the horizon, else a million.
         shares: given ones, or None for the best.
+        of_people: whether people are protected, whom distinct items then are.
 
     Raises:
         ArgumentTypeError: an unknown option of a part, or shares of a wrong type.
@@ -108,18 +112,28 @@ def shared_out(
         split = best_shares(growths, [part.importance for part in parts.values()])
     else:
         split = checked_shares(shares, [*parts])
-    pairs = split_privacy(split, *whole, together=lambda asked: together(made(asked)))
+    pairs = split_privacy(
+        split, *whole, together=lambda asked: together(made(asked), of_people=of_people)
+    )
     told = [PrivacyShare(one, growth.at(one)) for one, growth in zip(split, growths, strict=True)]
     return Split(tuple(pairs), tuple(told))
 
 
-def together(parts: Iterable[Live]) -> Composition:
+def together(parts: Iterable[Live], *, of_people: bool = False) -> Composition:
     """Return the guarantee of parts together.
 
     Args:
         parts: live ones.
+        of_people: whether people are protected, whom distinct items then are.
     """
-    return compose(*(live.privacy for live in parts))
+    return compose(
+        *(
+            replace(live.privacy, person_bound=CountedPerson())
+            if of_people and isinstance(live, DistinctCount)
+            else live.privacy
+            for live in parts
+        )
+    )
 
 
 def best_shares(growths: Sequence[Growth], importances: Sequence[float]) -> list[float]:

@@ -24,6 +24,7 @@ from lazysketch.foreign_values import first_values
 __all__ = [
     "CountedEvents",
     "CountedOnce",
+    "CountedPerson",
     "PersonBound",
     "bounds_in_words",
     "bounds_of_levels",
@@ -140,6 +141,24 @@ class CountedEvents(PersonBound):
         return f"of whom {events} counted{_among(self.most_people)}"
 
 
+@dataclass(frozen=True, slots=True)
+class CountedPerson(PersonBound):
+    """What a count of distinct people counts of a person: one bit, however many events.
+
+    Whether items are people is known where a column of people is named, as in a pipeline.
+
+    Example:
+        >>> print(CountedPerson())
+        of whom each is counted once
+    """
+
+    person: bool = True
+
+    def __str__(self) -> str:
+        """Return the bound in words."""
+        return "of whom each is counted once"
+
+
 def protects_people(bound: PersonBound | None) -> bool:
     """Return True if a bound says what is counted of a person, whatever the items are.
 
@@ -247,8 +266,10 @@ def largest_bound(bounds: Sequence[PersonBound | None]) -> PersonBound | None:
         return None
     if all(isinstance(bound, CountedOnce) for bound in people):
         return CountedOnce()
+    if all(isinstance(bound, CountedPerson) for bound in people):
+        return CountedPerson()
     limits = [bound.most_people for bound in people]
-    anywhere = all(isinstance(bound, CountedEvents) for bound in people)
+    anywhere = all(isinstance(bound, CountedEvents | CountedPerson) for bound in people)
     return (CountedEvents if anywhere else PersonBound)(
         cells=max(bound.cells for bound in people),
         events=max(bound.events for bound in people),

@@ -44,17 +44,21 @@ class Share(NamedTuple):
         batches: number of its batches.
         empty_rows: number of its rows without an event.
         weights: number of its weights; 0 for weight 1 each.
+        people: whether its events have people.
     """
 
     object: str
     batches: int
     empty_rows: int
     weights: int = 0
+    people: bool = False
 
     @property
     def plain(self) -> list[str | int]:
-        """The values for a log; an earlier program knows no weights, and refuses them."""
-        return list(self) if self.weights else list(self[:3])
+        """The values for a log; an earlier program refuses those that it does not know."""
+        if self.people:
+            return list(self)
+        return list(self[:4]) if self.weights else list(self[:3])
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class Call:
         object: name of the object.
         method: what is called.
         events: batches of items, one per table.
-        user: the secret identity of the person of each item; None where people are not bounded.
+        user: the secret identity of the person of each item, of several objects one after the
+            other; None where people are not bounded.
         weights: one weight per item; None for 1 each.
         empty_rows: positions of rows without an event.
         steps: steps without an event.
@@ -105,17 +110,22 @@ class Call:
 
     def divided(self) -> list[Call]:
         """Return the changes of single objects that a change of several consists of."""
-        calls, batch, row, weight = [], 0, 0, 0
-        for name, batches, rows, number in self.objects:
+        calls, batch, row, weight, person = [], 0, 0, 0, 0
+        for name, batches, rows, number, has_people in self.objects:
             empty = None if self.empty_rows is None else self.empty_rows[row : row + rows]
             events = self.events[batch : batch + batches]
             weights = None
             if self.weights is not None and number > 0:
                 weights = self.weights[weight : weight + number]
+            people = len(events[0]) if has_people else 0
+            user = None
+            if self.user is not None and has_people:
+                user = self.user[person : person + people]
             own = replace(self, object=name, events=events, empty_rows=empty, objects=())
             own = replace(own, weights=weights, source=None, sequence=0, note="", sources={})
-            calls.append(own)
+            calls.append(replace(own, user=user))
             batch, row, weight = batch + batches, row + rows, weight + number
+            person += people
         return calls
 
     def encoded(self) -> Record:

@@ -9,8 +9,9 @@ from typing import Any, Final
 from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
-from lazysketch.pipelines.part import Live, Part, checked_parts
+from lazysketch.pipelines.part import Live, Part, checked_parts, of_people
 from lazysketch.pipelines.shares import Split, shared_out
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
@@ -48,6 +49,8 @@ class PipelinesByName(WindowsByName):
         horizon: int | None = None,
         rows: int | None = None,
         shares: Mapping[str, float] | None = None,
+        user: str | None = None,
+        person_bound: PersonBound | None = None,
     ) -> StoredPipeline:
         """Return the pipeline of a name: a new one, or the one that the store has.
 
@@ -67,6 +70,8 @@ class PipelinesByName(WindowsByName):
             horizon: largest number of rows, or None.
             rows: expected number of rows.
             shares: of the privacy, or None for the best.
+            user: name of the column of the person of each row, or None.
+            person_bound: what each part counts of a person; the log has secret identities alone.
 
         Returns:
             A live pipeline. Its changes are durable when the store commits.
@@ -93,13 +98,19 @@ class PipelinesByName(WindowsByName):
             2
         """
         own = checked_name("name", name)
-        described = checked_parts(parts)
+        described = of_people(checked_parts(parts), user, person_bound)
         whole = checked_epsilon(epsilon), checked_delta(delta)
         related = checked_relation(relation)
         noted = self._journal.notes.get(_NOTE + own)
         if noted is None:
             split = shared_out(
-                described, whole, relation=related, horizon=horizon, rows=rows, shares=shares
+                described,
+                whole,
+                relation=related,
+                horizon=horizon,
+                rows=rows,
+                shares=shares,
+                of_people=user is not None,
             )
             note = noted_split(split, [*described], whole)
             self._journal.log(note_record(_NOTE + own, note))
@@ -108,7 +119,7 @@ class PipelinesByName(WindowsByName):
             split = split_of_note(noted, [*described], whole)
         stored = StoredPipeline.__new__(StoredPipeline)
         live = self._parts(own, described, split, relation=related, horizon=horizon)
-        stored._assemble(described, live, whole, split.shares)
+        stored._assemble(described, live, whole, split.shares, user=user)
         stored._join(self._journal, own)
         self._pipelines[own] = stored
         return stored

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.pipelines import Pipeline
-from lazysketch.pipelines.columns import PartRows
+from lazysketch.pipelines.columns import PartRows, people_of, tables_of, whole_numbers
 from lazysketch.pipelines.shares import PrivacyShare, Split
 from lazysketch.store.calls import Call, Counts, Share, plain_counts
 from lazysketch.store.journal import Journal
@@ -20,6 +21,7 @@ from lazysketch.store.stored_changes import unknown_change
 from lazysketch.sums.sums import Sums
 
 if TYPE_CHECKING:
+    from lazysketch.pipelines.columns import RowsOfStream
     from lazysketch.pipelines.part import Live
 
 __all__ = ["StoredPipeline", "noted_split", "split_of_note"]
@@ -75,11 +77,15 @@ class StoredPipeline(Pipeline):
         events: list[_native.LoggedEvents] = []
         empty = [np.empty(0, dtype=np.int64)]
         weights: list[Counts] = []
+        users: list[_native.LoggedPeople] = []
         shares = []
         for live, of_part in self._columns(rows) if method.startswith("update") else ():
             batches, numbers = _logged(live, of_part)
+            people = _identified(live, of_part, events=len(batches[0]))
             skipped = of_part.missing if method == "update_rows" else empty[0]
-            shares.append(Share(_name_of(live), len(batches), len(skipped), len(numbers)))
+            counted = len(batches), len(skipped), len(numbers)
+            shares.append(Share(_name_of(live), *counted, people=people is not None))
+            users += [] if people is None else [people]
             events += batches
             empty.append(skipped)
             weights.append(numbers)
@@ -88,6 +94,7 @@ class StoredPipeline(Pipeline):
             object=self._name,
             method=method,
             events=tuple(events),
+            user=_native.LoggedPeople.joined(users) if users else None,
             weights=np.concatenate(weights) if any(map(len, weights)) else None,
             empty_rows=plain_counts(np.concatenate(empty)) if method == "update_rows" else None,
             steps=steps,
@@ -117,7 +124,12 @@ class StoredPipeline(Pipeline):
     def _carry_out(self, call: Call) -> None:
         """Change all parts in one call of the core: all of them or none."""
         self._check_steps()
-        if call.method in ("update_rows", "update_batch"):
+        if call.method in ("update_rows", "update_batch") and self._user is not None:
+            divided = zip(self._live.values(), call.divided(), strict=True)
+            streams = [_stream(live, part) for live, part in divided]
+            in_one_step = call.method == "update_batch"
+            self._change(partial(_native.update_streams, in_one_step=in_one_step), streams)
+        elif call.method in ("update_rows", "update_batch"):
             batches: list[_native.LoggedEvents] = []
             weights: list[Counts | None] = []
             empty: list[Counts | None] = []
@@ -127,13 +139,13 @@ class StoredPipeline(Pipeline):
                 weights += [one[1] for one in of_tables]
                 empty += [part.empty_rows] * len(of_tables)
             if call.method == "update_rows":
-                self._change(_native.update_rows_of_each, batches, weights, empty)
+                self._change(_native.update_rows_of_each, self._tables, batches, weights, empty)
             else:
-                self._change(_native.update_batch_of_all, batches, weights)
+                self._change(_native.update_batch_of_all, self._tables, batches, weights)
         elif call.method == "tick":
-            self._change(_native.tick_all, call.steps)
+            self._change(_native.tick_all, self._tables, call.steps)
         elif call.method == "finish":
-            self._change(_native.finish_all)
+            self._change(_native.finish_all, self._tables)
         else:
             raise unknown_change(call)
 
@@ -144,21 +156,49 @@ def _name_of(live: Any) -> str:
 
 
 def _logged(live: Live, rows: PartRows) -> tuple[list[_native.LoggedEvents], Counts]:
-    """Return the values of a part as the log has them, and of sums the integers of the numbers."""
+    """Return the values of a part as the log has them, and integers of numbers or weights."""
     stored: Any = live
     batches: list[_native.LoggedEvents] = stored._batches(rows.values)
-    if not isinstance(live, Sums):
+    if rows.numbers is None:
         return batches, np.empty(0, dtype=np.uint64)
-    weights = live._weights(rows.numbers)
+    weights: Counts
+    if isinstance(live, Sums):
+        weights = live._weights(rows.numbers)
+    else:
+        weights = _native.plain_weights(whole_numbers(rows.numbers))
     if len(weights) != len(batches[0]):  # a batch without numbers is not told from one with none
         raise ArgumentValueError("rows: expected columns of one length, got several lengths")
     return batches, weights
 
 
+def _identified(live: Live, rows: PartRows, *, events: int) -> _native.LoggedPeople | None:
+    """Return the people of a part by their secret identities there; None without a bound."""
+    people = people_of(live)
+    if people is None:
+        return None
+    identified = people.identified(rows.users)
+    if len(identified) != events:  # else people of another part would be those of this one
+        raise ArgumentValueError("rows: expected columns of one length, got several lengths")
+    return identified
+
+
+def _stream(live: Live, part: Call) -> RowsOfStream:
+    """Return what the tables of a part count of its batches in the log, with their people."""
+    of_tables = _counted(live, part)
+    return (
+        people_of(live),
+        tables_of(live),
+        [one[0] for one in of_tables],
+        [one[1] for one in of_tables],
+        part.user,
+        part.empty_rows,
+    )
+
+
 def _counted(live: Live, part: Call) -> list[tuple[_native.LoggedEvents, Counts | None]]:
     """Return what each table of a part counts of its batches in the log, with its weights."""
     if not isinstance(live, Sums):
-        return [(events, None) for events in part.events]
+        return [(events, part.weights) for events in part.events]
     weights = np.empty(0, dtype=np.uint64) if part.weights is None else part.weights
     return [(part.events[0], None), (part.events[0], weights)]
 

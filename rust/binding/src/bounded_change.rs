@@ -27,6 +27,8 @@ pub(crate) struct PeopleOfTables {
     pub(crate) maker: MakerProcess,
     /// Events of one person that are counted at most.
     counted_events: u64,
+    /// How many tables decide which events are counted.
+    deciding: usize,
     inner: Mutex<CorePeople>,
 }
 
@@ -40,8 +42,14 @@ impl PeopleOfTables {
         Ok(Self {
             maker: MakerProcess::this("people", ADVICE),
             counted_events: people.counted_events(),
+            deciding: tables.len(),
             inner: Mutex::new(people),
         })
+    }
+
+    /// How many tables decide which events are counted.
+    pub(crate) fn deciding(&self) -> usize {
+        self.deciding
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, CorePeople> {
@@ -165,7 +173,7 @@ impl<'py> RowsOfPeople<'py> {
         let user = people.identified(&self.user)?;
         let weights = weights_of(self.weights.as_ref())?;
         let change = BoundedChange {
-            people,
+            people: Some(people),
             tables: vec![(table.guarded, table.fingerprinter)],
             bounded: 1,
             items: vec![items.get().items()],
@@ -248,7 +256,8 @@ impl Place<'_> {
 
 /// Rows of some tables that count one stream, with the person of each event.
 pub(crate) struct BoundedChange<'a> {
-    pub(crate) people: &'a PeopleOfTables,
+    /// None for tables without a bound, which count all events.
+    pub(crate) people: Option<&'a PeopleOfTables>,
     pub(crate) tables: Vec<(&'a GuardedSketch, &'a Fingerprinter)>,
     /// How many of the tables decide, the first ones; the others have their cells and their bounds.
     pub(crate) bounded: usize,
@@ -263,8 +272,8 @@ pub(crate) struct BoundedChange<'a> {
 /// Count the events of some changes, at all of their tables or at none, as far as their people may
 /// contribute them. No two changes have a table or people in common.
 pub(crate) fn make_all(py: Python<'_>, changes: &[BoundedChange<'_>]) -> PyResult<()> {
-    for change in changes {
-        change.people.maker.check()?;
+    for people in changes.iter().filter_map(|change| change.people) {
+        people.maker.check()?;
     }
     let places: Vec<(&BoundedChange<'_>, usize, usize)> = (changes.iter().enumerate())
         .flat_map(|(number, change)| {
@@ -274,7 +283,7 @@ pub(crate) fn make_all(py: Python<'_>, changes: &[BoundedChange<'_>]) -> PyResul
     let guarded: Vec<&GuardedSketch> = (places.iter())
         .map(|(change, _, table)| change.tables[*table].0)
         .collect();
-    let bounded: OnceLock<Vec<TableWeights>> = OnceLock::new();
+    let bounded: OnceLock<Vec<Option<TableWeights>>> = OnceLock::new();
     change_all_after(
         py,
         &guarded,
@@ -288,34 +297,43 @@ pub(crate) fn make_all(py: Python<'_>, changes: &[BoundedChange<'_>]) -> PyResul
         },
         |at, core| {
             let (change, number, table) = places[at];
-            let weights = bounded.get().and_then(|all| all[number].at(table));
+            let decided = bounded.get().and_then(|all| all[number].as_ref());
+            let weights = decided.unwrap_or(&change.weights).at(table);
             change.count(table, core, weights)
         },
     )
 }
 
-/// Decide which events of all changes are counted, and return the weights; after an error no one has
-/// contributed anything.
-fn weights_of_counted(changes: &[BoundedChange<'_>]) -> Result<Vec<TableWeights>, Error> {
+/// Decide which events of all changes are counted, and return the weights of those that people
+/// bound; after an error no one has contributed anything.
+fn weights_of_counted(changes: &[BoundedChange<'_>]) -> Result<Vec<Option<TableWeights>>, Error> {
     let mut weights = memory::room_for(changes.len())?;
     for change in changes {
-        weights.push(change.weights.explicit(change.events())?);
+        let explicit = change
+            .people
+            .map(|_| change.weights.explicit(change.events()));
+        weights.push(explicit.transpose()?);
     }
     let mut prepared = memory::room_for(changes.len())?;
-    for change in changes {
-        let mut people = change.people.lock();
+    for (at, change) in changes.iter().enumerate() {
+        let Some(people) = change.people else {
+            continue;
+        };
+        let mut people = people.lock();
         match people.prepare(change.user, &change.hashed(), change.events()) {
-            Ok(batch) => prepared.push((people, batch)),
+            Ok(batch) => prepared.push((at, people, batch)),
             Err(error) => {
-                for (mut people, batch) in prepared {
+                for (_, mut people, batch) in prepared {
                     people.withdraw(batch);
                 }
                 return Err(error);
             }
         }
     }
-    for ((mut people, batch), weights) in prepared.into_iter().zip(&mut weights) {
-        people.decide(batch, |event| weights.refuse(event));
+    for (at, mut people, batch) in prepared {
+        if let Some(weights) = &mut weights[at] {
+            people.decide(batch, |event| weights.refuse(event));
+        }
     }
     Ok(weights)
 }
@@ -334,19 +352,22 @@ impl BoundedChange<'_> {
 
     fn prepare(&self, at: usize, core: &mut Core) -> Result<(), Error> {
         let (items, weights) = (self.items[at], self.weights.at(at));
+        let rows = (items, weights, &self.empty[..]);
+        let Some(people) = self.people else {
+            return self.place.prepare(core, rows);
+        };
         if let Core::Heavy(sketch) = core {
-            sketch.check_people(self.people.counted_events)?;
+            sketch.check_people(people.counted_events)?;
         }
-        while_bounded(core, |core| {
-            (self.place).prepare(core, (items, weights, &self.empty))
-        })
+        while_bounded(core, |core| self.place.prepare(core, rows))
     }
 
     fn count(&self, at: usize, core: &mut Core, weights: Option<&[u64]>) -> Result<(), Error> {
-        let items = self.items[at];
-        while_bounded(core, |core| {
-            (self.place).count(core, (items, weights, &self.empty))
-        })
+        let rows = (self.items[at], weights, &self.empty[..]);
+        if self.people.is_none() {
+            return self.place.count(core, rows);
+        }
+        while_bounded(core, |core| self.place.count(core, rows))
     }
 }
 

@@ -49,6 +49,7 @@ mod private;
 mod record_parts;
 mod release;
 mod saved_state;
+mod several_streams;
 mod several_tables;
 mod standard_types;
 mod store;
@@ -123,6 +124,8 @@ mod _native {
     use super::release::Release;
     #[pymodule_export]
     use super::saved_state::SavedState;
+    #[pymodule_export]
+    use super::several_streams::update_streams;
     #[pymodule_export]
     use super::several_tables::{
         add_to_batch_of_all, call_locked, close_all, end_epoch_of_all, finish_all, tick_all,

@@ -62,6 +62,17 @@ impl LoggedPeople {
         Ok(Self::of(identities))
     }
 
+    /// Return the people of several batches, one after the other.
+    #[staticmethod]
+    fn joined(batches: Vec<Bound<'_, Self>>) -> PyResult<Self> {
+        let all = batches.iter().map(|batch| batch.get().identities.len());
+        let mut joined = memory::room_for(all.sum()).map_err(raise)?;
+        for batch in &batches {
+            joined.extend_from_slice(batch.get().identities());
+        }
+        Ok(Self::of(joined))
+    }
+
     /// Number of bytes in a log.
     #[getter]
     fn size(&self) -> usize {

@@ -27,6 +27,11 @@ use std::sync::{Arc, MutexGuard};
 pub(crate) struct People(Arc<PeopleOfTables>);
 
 impl People {
+    /// What decides which events are counted.
+    pub(crate) fn of_tables(&self) -> &PeopleOfTables {
+        &self.0
+    }
+
     /// Number of bytes of the exact state.
     pub(crate) fn saved_bytes(&self, py: Python<'_>) -> PyResult<usize> {
         self.0.maker.check()?;
@@ -137,7 +142,7 @@ pub(crate) fn update_bounded<'py>(
     }
     let empty = empty_rows.map(|rows| counts_of("empty_rows", &rows));
     let change = BoundedChange {
-        people,
+        people: Some(people),
         tables: (tables.iter().map(Bound::get))
             .map(|table| (&table.guarded, &table.fingerprinter))
             .collect(),
@@ -238,7 +243,7 @@ impl<'a, 'py> StreamOfPeople<'a, 'py> {
 
     fn change<'b>(&'b self, place: Place<'b>) -> PyResult<BoundedChange<'b>> {
         Ok(BoundedChange {
-            people: self.tables[0].people()?,
+            people: Some(self.tables[0].people()?),
             tables: (self.tables.iter())
                 .map(|table| (table.guarded, table.fingerprinter))
                 .collect(),
@@ -257,7 +262,7 @@ impl<'a, 'py> StreamOfPeople<'a, 'py> {
 }
 
 /// Convert the items of one table: whole ones for discovery, what it hashes otherwise.
-fn items_of<'py>(
+pub(crate) fn items_of<'py>(
     table: &Bound<'py, PrivateSketch>,
     items: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, LoggedEvents>> {

@@ -56,7 +56,7 @@ pub(crate) fn update_sums<'py>(
         check_values(weights.as_deref(), items.len()).map_err(raise)?;
         let user = people.identified(user)?;
         let change = BoundedChange {
-            people,
+            people: Some(people),
             tables: vec![
                 (&counts.guarded, &counts.fingerprinter),
                 (&values.guarded, &values.fingerprinter),

@@ -329,7 +329,7 @@ def test_arguments_of_a_pipeline(options: dict[str, Any], message: str) -> None:
         ({"importance": 0.0}, "importance: expected"),
         ({"epsilon": 1.0}, "epsilon: expected none for a part"),
         ({"key": None}, "key: expected none for a part"),
-        ({"person_bound": None}, "person_bound: expected none in a pipeline"),
+        ({"max_weight": 2}, "max_weight: expected none without weight"),
     ],
 )
 def test_arguments_of_a_part(options: dict[str, Any], message: str) -> None:

@@ -136,7 +136,9 @@ class DescribedPart:
         kind = _KINDS[self.statistic]
         options = {**self.options, **({} if schedule is None else {"schedule": schedule})}
         importance = self.importance
-        return Part(kind, self.column, value=self.numbers, importance=importance, **options)
+        return Part(
+            kind, self.column, value=self.numbers, weight=None, importance=importance, **options
+        )
 
 
 def numbers_of(column: str) -> str:
