@@ -291,8 +291,8 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         claim="The false-alarm rate is that of each reading, not of all of them.",
         caught_by=_RATE,
         patch=edited(
-            "lazysketch.windows.alerts:Alerts.at",
-            ("len(watched) * self._readings", "len(watched)"),
+            "lazysketch.windows.alerts:Thresholds.at",
+            ("len(watched) * self.readings", "len(watched)"),
         ),
     ),
     PlantedBug(
@@ -301,8 +301,8 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         claim="The false-alarm rate is that of each watched item, not of all of them.",
         caught_by=_RATE,
         patch=edited(
-            "lazysketch.windows.alerts:Alerts.at",
-            ("len(watched) * self._readings", "max(self._readings, len(near))"),
+            "lazysketch.windows.alerts:Thresholds.at",
+            ("len(watched) * self.readings", "max(self.readings, len(near))"),
         ),
     ),
     PlantedBug(
@@ -311,7 +311,7 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         claim="An item is reported when its estimate is above, not the end of its interval.",
         caught_by="tests/statistical/test_sliding_windows.py::test_alarms_are_as_rare_as_stated",
         patch=edited(
-            "lazysketch.windows.alerts:Alerts.at",
+            "lazysketch.windows.alerts:Thresholds.at",
             ("if found.low[place] >", "if found.estimate[place] >"),
         ),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.planted.bugs_of_accounting import BUGS_OF_ACCOUNTING
+from tests.planted.bugs_of_alerts import BUGS_OF_ALERTS
 from tests.planted.bugs_of_discovery import BUGS_OF_DISCOVERY
 from tests.planted.bugs_of_distinct_items import BUGS_OF_DISTINCT_ITEMS
 from tests.planted.bugs_of_engines import BUGS_OF_ENGINES
@@ -55,6 +56,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_PARTIAL_COUNTS,
     *BUGS_OF_ENGINES,
     *BUGS_OF_STATES,
+    *BUGS_OF_ALERTS,
     *BUGS_OF_THE_SERVICE,
     *BUGS_OF_KAFKA,
 )

@@ -123,7 +123,7 @@ BUGS_OF_THE_SERVICE: Final = (
         claim="A webhook is called when a publication is on the disk, before readers see it.",
         caught_by=_WEBHOOKS + "test_a_webhook_is_called_after_the_instant_with_what_readers_get",
         patch=edited(
-            "lazysketch.service.webhooks:Webhook._run",
+            "lazysketch.service.webhooks:PublicationCalls._run",
             ("if publish_at > self._clock():", "if False:"),
         ),
     ),
@@ -134,7 +134,7 @@ BUGS_OF_THE_SERVICE: Final = (
         caught_by=_WEBHOOKS
         + "test_a_late_publication_is_told_of_a_whole_number_of_delays_after_its_tick",
         patch=edited(
-            "lazysketch.service.webhooks:Webhook._instant",
+            "lazysketch.service.webhooks:PublicationCalls._instant",
             ("if instant >= now:", "if True:"),
         ),
     ),

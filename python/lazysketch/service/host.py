@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lazysketch.ledger import Ledger
+    from lazysketch.service.publication import SignedPublication
     from lazysketch.service.published_window import PublishedWindow
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store import Store
@@ -177,10 +178,12 @@ class Host:
         """
         stream = self.stream(name)
         with self._publishing:
-            publication = stream.publication(ready=lambda: self.now() + _MARGIN)
+            before = self.files.read_signed(name)
+            publication = stream.publication(
+                ready=lambda: self.now() + _MARGIN, before=self._genuine(name, before)
+            )
             if stream.tick.begin(publication.number) > self.now():  # finished within this slice
                 return False
-            before = self.files.read_signed(name)
             if before is not None and before.number >= publication.number:
                 return False
             try:
@@ -190,6 +193,16 @@ class Host:
                 raise
             self.published[name] += 1
             return True
+
+    def _genuine(self, name: str, before: SignedPublication | None) -> SignedPublication | None:
+        """Return the publication before if it is one of this service; alerts begin anew without."""
+        try:
+            if before is not None:
+                before.check(self.public_key)
+        except LazySketchError as error:
+            _LOG.warning("%s: alerts begin anew: %s", name, error)
+            return None
+        return before
 
     def finish(self, name: str) -> None:
         """End a stream: it takes no more events, and the next tick publishes its end.

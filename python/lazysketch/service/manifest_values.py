@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from datetime import date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 if TYPE_CHECKING:
     from lazysketch.releases.items import Item
@@ -48,9 +50,15 @@ def item_written(item: Item) -> object:
     """Return an item of a public list.
 
     Args:
-        item: a text, an integer or bytes.
+        item: any item.
     """
-    return {"bytes": item.hex()} if isinstance(item, bytes) else item
+    if isinstance(item, bytes):
+        return {"bytes": item.hex()}
+    if isinstance(item, datetime):
+        return {"datetime": instant_written(item)}
+    if isinstance(item, date):
+        return {"date": item.isoformat()}
+    return {"uuid": str(item)} if isinstance(item, UUID) else item
 
 
 def item_read(value: object) -> Item:
@@ -62,10 +70,19 @@ def item_read(value: object) -> Item:
     Raises:
         KeyError: another object.
         TypeError: another type.
-        ValueError: not hexadecimal digits.
+        ValueError: a text of another form.
     """
     if isinstance(value, dict):
-        return bytes.fromhex(value["bytes"])
+        ((kind, text),) = value.items()
+        return _READ[kind](text)
     if not isinstance(value, (str, int)):
         raise TypeError("an item of a list")
     return value
+
+
+_READ: Final[dict[str, Callable[[str], Item]]] = {
+    "bytes": bytes.fromhex,
+    "datetime": instant_read,
+    "date": date.fromisoformat,
+    "uuid": UUID,
+}

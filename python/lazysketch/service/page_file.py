@@ -29,6 +29,7 @@ MODULES: Final = (
     "sums_table.js",
     "top_list.js",
     "course.js",
+    "alerts.js",
     "sections.js",
     "tree.js",
     "stream.js",

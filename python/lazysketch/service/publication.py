@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from lazysketch.errors import ArgumentValueError, ReleaseFormatError
 from lazysketch.heavy_hitters import HierarchyNode
@@ -23,6 +23,7 @@ from lazysketch.service.manifest_values import (
     item_read,
     item_written,
 )
+from lazysketch.service.published_alerts import PublishedAlerts
 from lazysketch.service.published_slides import SlidesOfPublication
 from lazysketch.service.published_window import ITEMS, KINDS, PublishedWindow, read_window
 from lazysketch.service.signing import SigningKey, check_signature
@@ -107,6 +108,7 @@ class Publication:
             sliding windows they are the ends of slices, each with the counts of its block so far.
         listed: the public list of items; empty if items are found.
         finished: True if the stream has ended, and this is its last publication.
+        alerts: counts above their thresholds; None for a stream without any.
     """
 
     facts: Facts
@@ -117,6 +119,7 @@ class Publication:
     windows: tuple[PublishedWindow, ...]
     listed: tuple[Item, ...] = ()
     finished: bool = False
+    alerts: PublishedAlerts | None = None
 
     def manifest(self) -> bytes:
         """Return everything but the releases as one line of JSON; the same bytes in every life."""
@@ -137,6 +140,8 @@ class Publication:
             "listed": [item_written(item) for item in self.listed],
             "finished": self.finished,
         }
+        if self.alerts is not None:
+            content["alerts"] = self.alerts.described()
         return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
 
     @classmethod
@@ -177,6 +182,7 @@ class Publication:
                 windows=tuple(read_window(one, releases, kind) for one in content["windows"]),
                 listed=tuple(map(item_read, content["listed"])),
                 finished=bool(content["finished"]),
+                alerts=PublishedAlerts.read(content),
             )
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ReleaseFormatError):
@@ -205,21 +211,32 @@ class Publication:
     def queries(self, level: int = -1) -> PublishedWindows:
         """Return the windows with their queries: tops, estimates, intervals and changes.
 
-        Each call makes the windows anew, which takes as long as there are many if they slide.
-
         Args:
             level: number of a level of the hierarchy; the finest by default.
         """
+        return _Queries(self, level) if self.facts.span is None else self._slides(self.facts.span)
+
+    def _slides(self, span: float) -> SlidesOfPublication:
+        return SlidesOfPublication(
+            tuple(one.window for one in self.windows),
+            every=round(self.facts.every * _SECOND),
+            span=round(span * _SECOND),
+            listed=self.listed,
+            reasons=self.facts.not_private_because,
+        )
+
+    def ended_after(self, at: datetime | None) -> tuple[Window, ...]:
+        """Return the windows that have ended after an instant, the earliest first.
+
+        Those that slide are all of them, one for the end of each slice.
+
+        Args:
+            at: the instant; None for all that are kept.
+        """
         if self.facts.span is not None:
-            ends = tuple(one.window for one in self.windows)
-            return SlidesOfPublication(
-                ends,
-                every=round(self.facts.every * _SECOND),
-                span=round(self.facts.span * _SECOND),
-                listed=self.listed,
-                reasons=self.facts.not_private_because,
-            )
-        return _Queries(self, level)
+            return self._slides(self.facts.span).windows_after(at)
+        ended = [one.window for one in self.windows if one.window.ended]
+        return tuple(one for one in ended if at is None or cast("datetime", one.end) > at)
 
     def tree(self, *, share: float, last: int, include_open: bool) -> tuple[HierarchyNode, ...]:
         """Return what is heavy at any level of the hierarchy, and the names above it.
@@ -340,6 +357,18 @@ class SignedPublication:
             content = json.loads(self.manifest)
             return Tick.published(content["every"], int(content["slices"]))
         except (ArithmeticError, KeyError, TypeError, ValueError):
+            raise _damaged() from None
+
+    def alerts(self) -> tuple[PublishedAlerts | None, datetime]:
+        """Return its alerts, None without any, and the tick whose state it has.
+
+        Raises:
+            ReleaseFormatError: a damaged manifest.
+        """
+        try:
+            content = json.loads(self.manifest)
+            return PublishedAlerts.read(content), instant_read(content["at"])
+        except (KeyError, TypeError, ValueError):
             raise _damaged() from None
 
     def windows(self) -> list[tuple[int, list[str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lazysketch.arguments import checked_integer
@@ -11,6 +12,8 @@ from lazysketch.windows.published_windows import PublishedWindows
 from lazysketch.windows.window import Window
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lazysketch.releases.items import Item
 
 __all__ = ["SlidesOfPublication"]
@@ -43,11 +46,22 @@ class SlidesOfPublication(PublishedWindows):
     ) -> None:
         self._slides = _Slides(ends, every=every, slices=span // every, listed=listed)
         self._listed, self._reasons = listed, reasons
+
+    @cached_property
+    def _windows(self) -> tuple[Window, ...]:
         span_slices, kept = self._slides.span, self._slides.slices
         # A window that is cut off by what is kept is none, unless there is no other.
         number = max(kept // span_slices, min(kept, 1))
         found = [self._slides.window(ago * span_slices) for ago in reversed(range(number))]
-        self._windows = tuple(window for window in found if window is not None)
+        return tuple(window for window in found if window is not None)
+
+    def windows_after(self, end: datetime | None) -> tuple[Window, ...]:
+        """Return the window at the end of each slice that ended after an instant, earliest first.
+
+        Args:
+            end: the instant; None for all that are kept.
+        """
+        return self._slides.windows_after(end)
 
     @property
     def candidates(self) -> list[Item]:

@@ -18,6 +18,7 @@ import uvicorn
 from lazysketch.errors import LazySketchError, StoreError
 from lazysketch.service.admin.application import admin_application
 from lazysketch.service.admin.operations import Operations
+from lazysketch.service.alert_delivery import AlertDelivery
 from lazysketch.service.following import Commits, FollowedFile, FollowedPositions
 from lazysketch.service.host import Host, Publisher
 from lazysketch.service.ingest.application import IngestApplication
@@ -232,6 +233,16 @@ async def _run(
             if stream.settings.webhook is not None:
                 running.enter_context(
                     Webhook(stream.settings.name, stream.settings.webhook, host.files)
+                )
+            if stream.settings.alert_webhook is not None:
+                running.enter_context(
+                    AlertDelivery(
+                        stream.settings.name,
+                        stream.settings.alert_webhook,
+                        host.files,
+                        store=host.store,
+                        failed=end.failed,
+                    )
                 )
         servers = [
             _serving(face, application, getattr(settings, face))

@@ -5,17 +5,23 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
 
 from lazysketch.privacy.wording import unit
+from lazysketch.service.alert_settings import thresholds_of
 from lazysketch.service.publication import Facts, Publication, PublishedWindow
+from lazysketch.service.published_alerts import PublishedAlerts
 from lazysketch.service.tick import Tick
 from lazysketch.windows.window import instant
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
     from lazysketch.privacy.accounting import Privacy
     from lazysketch.privacy.sums_privacy import SumsPrivacy
+    from lazysketch.service.publication import SignedPublication
     from lazysketch.service.statistics_of_streams import StoredStatistic
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
@@ -40,6 +46,7 @@ class Stream(ABC):
     def __init__(self, settings: StreamSettings) -> None:
         self.settings = settings
         self.tick = Tick(settings.window_nanoseconds, settings.slices)
+        self._thresholds = thresholds_of(settings)
         self._publishing = threading.Lock()
 
     @property
@@ -92,7 +99,9 @@ class Stream(ABC):
             not_private_because=self.counts.not_private_because,
         )
 
-    def publication(self, *, ready: Callable[[], int]) -> Publication:
+    def publication(
+        self, *, ready: Callable[[], int], before: SignedPublication | None = None
+    ) -> Publication:
         """Return what everyone may see at the last tick.
 
         Guarantee: a function of what is durable, of what was published before and of the clock that
@@ -101,6 +110,7 @@ class Stream(ABC):
         Args:
             ready: returns the instant at which it will be complete, nanoseconds since 1970; asked
                 after everything that may wait for the store, which senders keep busy.
+            before: the publication before, whose alerts go on; None for none.
 
         Raises:
             LiveStateError: the clock went on at every attempt.
@@ -109,14 +119,33 @@ class Stream(ABC):
         with self._publishing:
             number, windows = self._state()
             tick = self.tick
-            shown, following = tick.shown_at(number, ready=ready()), tick.begin(number + 1)
-            return Publication(
+            following = instant(tick.begin(number + 1) + tick.delay)
+            found = Publication(
                 facts=self.facts,
                 number=number,
                 at=instant(tick.begin(number)),
-                publish_at=instant(shown),
-                next_at=instant(following + tick.delay),
+                publish_at=following,
+                next_at=following,
                 windows=windows,
                 listed=self.settings.domain or (),
                 finished=self.counts.finished,
             )
+            found = self._with_alerts(found, before)
+            return replace(found, publish_at=instant(tick.shown_at(number, ready=ready())))
+
+    def _with_alerts(self, found: Publication, before: SignedPublication | None) -> Publication:
+        """Return a publication with its alerts: those of the one before, and of new windows.
+
+        Each window is tested once: by the publication after the last one that did not have it.
+        """
+        if self._thresholds is None:
+            return found
+        known, at = (None, None) if before is None else before.alerts()
+        alerts = PublishedAlerts.tested(
+            self._thresholds,
+            known,
+            found.ended_after(at),
+            listed=found.listed,
+            since=cast("datetime", found.windows[0].window.end) if found.windows else None,
+        )
+        return replace(found, alerts=alerts)

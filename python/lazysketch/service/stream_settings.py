@@ -13,6 +13,8 @@ from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.sums_privacy import SumsPrivacy
+from lazysketch.service.alert_settings import ADDRESS, FALSE_ALARMS, check_alerts
+from lazysketch.service.kafka_settings import TOPICS, check_text, check_topics
 from lazysketch.service.statistics_of_streams import (
     DEFAULT_BITS,
     STATISTICS,
@@ -36,15 +38,14 @@ if TYPE_CHECKING:
 __all__ = ["STREAM_NAME", "StreamKind", "StreamPrivacy", "StreamSettings"]
 
 STREAM_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-_ADDRESS: Final = re.compile(r"https?://[!-~]{1,2000}")
 _LONGEST_TITLE: Final = 200
 StreamKind: TypeAlias = Literal["items", "distinct", "values", "ranges", "sums"]
 StreamPrivacy: TypeAlias = JointPrivacy | LevelsPrivacy | Privacy | SumsPrivacy
 # What does not change the windows, nor what they promise.
-_TOPICS: Final = ("kafka", "topics", "kafka_group", "kafka_settings")
-_FREE: Final = ("title", "follow", "format", "item", "weight", "value", "webhook", *_TOPICS)
-_MESSAGE_FORMATS: Final = ("jsonl", "lines", "arrow")
-_TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_ALERTS: Final = ("alerts", "false_alarms", "alert_webhook")
+_FREE: Final = (
+    "title", "follow", "format", "item", "weight", "value", "webhook", *TOPICS, *_ALERTS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,10 @@ class StreamSettings:
         kafka_group: name of the consumer group; one of the state and the stream when None.
         kafka_settings: a file with further settings of the consumer, NAME=VALUE in each line.
         webhook: an address that is called after each publication; None for none.
+        alerts: thresholds of counts in a window: tables with ``above``, and ``item`` unless each
+            item that readers see is meant.
+        false_alarms: probability of a wrong alert in a day, at most; above 0 and below 1/2.
+        alert_webhook: an address that is called for each alert; None for none.
 
     Raises:
         ArgumentTypeError: a wrong type.
@@ -148,11 +153,14 @@ class StreamSettings:
     kafka_group: str | None = None
     kafka_settings: str | None = None
     webhook: str | None = None
+    alerts: tuple[Mapping[str, object], ...] = ()
+    false_alarms: float = FALSE_ALARMS
+    alert_webhook: str | None = None
 
     def __post_init__(self) -> None:
         """Check what no window checks."""
         for name in ("name", "title", "every", "item"):
-            _check_text(name, getattr(self, name))
+            check_text(name, getattr(self, name))
         if not STREAM_NAME.fullmatch(self.name):
             raise ArgumentValueError(
                 "name: expected 1 to 63 lowercase letters, digits and hyphens, got "
@@ -168,7 +176,7 @@ class StreamSettings:
         self._check_span()
         for name in ("levels", "value", "webhook", "kafka", "kafka_group", "kafka_settings"):
             if getattr(self, name) is not None:
-                _check_text(name, getattr(self, name))
+                check_text(name, getattr(self, name))
         if self.levels is not None and self.levels not in HIERARCHIES:
             raise ArgumentValueError(
                 f"levels: expected one of {', '.join(HIERARCHIES)}, got {shown(self.levels)}"
@@ -177,7 +185,7 @@ class StreamSettings:
             raise ArgumentValueError(
                 "domain: expected none with levels, whose names are found, got a list"
             )
-        if self.webhook is not None and not _ADDRESS.fullmatch(self.webhook):
+        if self.webhook is not None and not ADDRESS.fullmatch(self.webhook):
             raise ArgumentValueError(
                 "webhook: expected an address that begins with http:// or https://, got another"
             )
@@ -185,12 +193,13 @@ class StreamSettings:
             raise ArgumentValueError(
                 f"user: expected another field than that of the item, got {shown(self.user)}"
             )
-        _check_topics(self)
+        check_topics(self)
+        check_alerts(self)
 
     def _check_span(self) -> None:
         if self.span is None:
             return
-        _check_text("span", self.span)
+        check_text("span", self.span)
         duration_of("span", self.span)
         if self.levels is not None:
             raise ArgumentTypeError("span: expected none with levels, got both")
@@ -222,7 +231,7 @@ class StreamSettings:
                 raise ArgumentTypeError(
                     f"streams.{name}: expected settings among {', '.join(known)}, got {shown(key)}"
                 )
-            is_sequence = key in ("domain", "topics", "edges")
+            is_sequence = key in ("domain", "topics", "edges", "alerts")
             chosen[key] = tuple(value) if is_sequence and isinstance(value, list) else value
         if chosen.get("domain") is not None:
             chosen.setdefault("share", None)
@@ -364,41 +373,3 @@ class StreamSettings:
                 cells=self.cells, events=self.per_cell, most_people=self.most_people
             )
         return options
-
-
-def _check_text(name: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{name}: expected a text, got {type(value).__name__}")
-
-
-def _check_topics(settings: StreamSettings) -> None:
-    """Check what says where messages are read, and how."""
-    if not isinstance(settings.topics, tuple):
-        raise ArgumentTypeError(
-            f"topics: expected a list of texts, got {type(settings.topics).__name__}"
-        )
-    for topic in settings.topics:
-        _check_text("topics", topic)
-        if not _TOPIC.fullmatch(topic):
-            raise ArgumentValueError(
-                "topics: expected names of 1 to 249 letters, digits, full stops, hyphens and "
-                f"underscores, got {shown(topic)}"
-            )
-    if settings.kafka is None:
-        for name in _TOPICS[1:]:
-            if getattr(settings, name):
-                raise ArgumentTypeError(f"{name}: expected it with kafka, got it alone")
-        return
-    if not settings.topics:
-        raise ArgumentTypeError("topics: expected at least one with kafka, got none")
-    if settings.follow is not None:
-        raise ArgumentTypeError("follow: expected none with kafka, got both")
-    if settings.format not in (None, *_MESSAGE_FORMATS):
-        raise ArgumentValueError(
-            f"format: expected one of {', '.join(_MESSAGE_FORMATS)} with kafka, got "
-            f"{shown(settings.format)}"
-        )
-    if settings.format == "lines" and (settings.weight or settings.user or settings.value):
-        raise ArgumentTypeError(
-            "format: expected jsonl or arrow, since events have more than an item, got 'lines'"
-        )

@@ -11,6 +11,7 @@ import logging
 import time
 import urllib.error
 import urllib.request
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from lazysketch.service.publication import SignedPublication
     from lazysketch.service.publication_files import PublicationFiles
 
-__all__ = ["Webhook", "failure_of"]
+__all__ = ["PublicationCalls", "Webhook", "failure_of"]
 
 _LOG: Final = logging.getLogger("lazysketch.service")
 _LOOK_EVERY: Final = 0.5  # seconds
@@ -29,35 +30,32 @@ _TIMEOUT: Final = 10.0
 _PAUSES: Final = (1.0, 4.0, 16.0)  # before another attempt
 
 
-class Webhook(Background):
-    """Calls an address after each publication of a stream, in a thread.
-
-    Guarantee: each call has the bytes that readers get from ``/publication`` at that time. A call
-    that fails is repeated three times, unless there is a later publication, and then given up.
+class PublicationCalls(Background):
+    """Base of calls after each publication of a stream, in a thread.
 
     Args:
+        thread: name of the thread.
         name: the stream.
-        address: what is called.
         files: the directory of publications.
         clock: returns seconds since 1970.
-        pauses: seconds before each further attempt.
     """
 
     def __init__(
-        self,
-        name: str,
-        address: str,
-        files: PublicationFiles,
-        *,
-        clock: Callable[[], float] = time.time,
-        pauses: tuple[float, ...] = _PAUSES,
+        self, thread: str, name: str, files: PublicationFiles, *, clock: Callable[[], float]
     ) -> None:
-        self._name, self._address, self._files = name, address, files
-        self._clock, self._pauses = clock, pauses
-        super().__init__(f"webhook {name}", longest_end=_TIMEOUT)
+        self._name, self._files, self._clock = name, files, clock
+        super().__init__(thread, longest_end=_TIMEOUT)
+
+    @abstractmethod
+    def _call(self, signed: SignedPublication, number: int) -> None:
+        """Tell of a publication, whose instant has come."""
+
+    def _first(self) -> int:
+        """Return the number of the last publication that is not told of."""
+        return self._number()
 
     def _run(self) -> None:
-        last, awaited, publish_at = self._number(), -1, 0.0
+        last, awaited, publish_at = self._first(), -1, 0.0
         while not self._ended.wait(_LOOK_EVERY):
             found = self._read()
             if found is None or found[1] <= last:
@@ -88,6 +86,50 @@ class Webhook(Background):
         except LazySketchError:
             return None
 
+    def _read(self) -> tuple[SignedPublication, int] | None:
+        """Return the last publication with its number; None for none, or a wrong one.
+
+        A file that is replaced at this moment, or damaged, must not end the calls.
+        """
+        try:
+            signed = self._files.read_signed(self._name)
+            if signed is None:
+                return None
+            return signed, signed.number
+        except (OSError, LazySketchError):
+            return None
+
+    def _number(self) -> int:
+        found = self._read()
+        return -1 if found is None else found[1]
+
+
+class Webhook(PublicationCalls):
+    """Calls an address after each publication of a stream, in a thread.
+
+    Guarantee: each call has the bytes that readers get from ``/publication`` at that time. A call
+    that fails is repeated three times, unless there is a later publication, and then given up.
+
+    Args:
+        name: the stream.
+        address: what is called.
+        files: the directory of publications.
+        clock: returns seconds since 1970.
+        pauses: seconds before each further attempt.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        files: PublicationFiles,
+        *,
+        clock: Callable[[], float] = time.time,
+        pauses: tuple[float, ...] = _PAUSES,
+    ) -> None:
+        super().__init__(f"webhook {name}", name, files, clock=clock)
+        self._address, self._pauses = address, pauses
+
     def _call(self, signed: SignedPublication, number: int) -> None:
         """Call the address until it answers, at most once more than there are pauses."""
         request = urllib.request.Request(  # noqa: S310 -- the settings check the scheme
@@ -109,23 +151,6 @@ class Webhook(Background):
             if self._number() > number:
                 break
         _LOG.warning("%s: the webhook was not told of a publication: %s", self._name, failure)
-
-    def _read(self) -> tuple[SignedPublication, int] | None:
-        """Return the last publication with its number; None for none, or a wrong one.
-
-        A file that is replaced at this moment, or damaged, must not end the calls.
-        """
-        try:
-            signed = self._files.read_signed(self._name)
-            if signed is None:
-                return None
-            return signed, signed.number
-        except (OSError, LazySketchError):
-            return None
-
-    def _number(self) -> int:
-        found = self._read()
-        return -1 if found is None else found[1]
 
 
 def failure_of(request: urllib.request.Request) -> str | None:

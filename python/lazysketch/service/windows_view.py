@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lazysketch.heavy_hitters import HierarchyNode
     from lazysketch.releases.heavy_items import HeavyItems
     from lazysketch.releases.items import Item
+    from lazysketch.service.published_alerts import PublishedAlert
     from lazysketch.windows.changes import Against
     from lazysketch.windows.published_windows import PublishedWindows
 
@@ -26,6 +27,7 @@ __all__ = [
     "CONFIDENCE",
     "Plain",
     "WindowsView",
+    "alert_value",
     "count_value",
     "instant_text",
     "intervals_of",
@@ -214,6 +216,26 @@ def rows_of(found: HeavyItems) -> list[dict[str, object]]:
         }
         for one in found
     ]
+
+
+def alert_value(one: PublishedAlert) -> dict[str, object]:
+    """Return an alert: what its first window said, and how long it lasted.
+
+    Args:
+        one: the alert.
+    """
+    alert = one.alert
+    return {
+        "id": f"{one.number}-{one.position}",
+        "item": item_value(alert.item),
+        "above": alert.above,
+        "estimate": count_value(alert.estimate),
+        "low": count_value(alert.low),
+        "high": count_value(alert.high),
+        "begin": bound_value(alert.begin),
+        "end": bound_value(alert.end),
+        "until": None if one.until is None else instant_text(one.until),
+    }
 
 
 def node_value(node: HierarchyNode) -> Plain:

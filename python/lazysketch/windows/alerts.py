@@ -20,7 +20,7 @@ from lazysketch.result_tables import Rows
 from lazysketch.windows.published_slides import PublishedSlides
 from lazysketch.windows.window import Window
 
-__all__ = ["Alert", "AlertRule", "Alerts", "FiredAlerts"]
+__all__ = ["Alert", "AlertRule", "Alerts", "FiredAlerts", "Thresholds"]
 
 _MOST_READINGS: Final = 2**20
 
@@ -93,6 +93,95 @@ class FiredAlerts(Rows[Alert]):
     _row = Alert
 
 
+class Thresholds:
+    """Rules and the rate of their errors: which counts of a window are above, by their intervals.
+
+    Guarantee: post-processing; that of :class:`Alerts`, for any ``readings`` consecutive windows.
+
+    Args:
+        rules: one :class:`AlertRule` or more.
+        false_alarm_rate: above 0 and below 1/2.
+        readings: number of windows for which the rate holds.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range, or no rules.
+
+    Source: docs/theory.md, Lemma 12c.
+    """
+
+    def __init__(
+        self, rules: Iterable[AlertRule], *, false_alarm_rate: float, readings: int
+    ) -> None:
+        if isinstance(rules, AlertRule) or not isinstance(rules, Iterable):
+            raise ArgumentTypeError(
+                f"rules: expected a list of AlertRule, got {type(rules).__name__}"
+            )
+        self.rules = tuple(rules)
+        for rule in self.rules:
+            if not isinstance(rule, AlertRule):
+                got = type(rule).__name__
+                raise ArgumentTypeError(f"rules: expected a list of AlertRule, got one of {got}")
+        if not self.rules:
+            raise ArgumentValueError("rules: expected one or more, got none")
+        self.false_alarm_rate = checked_real("false_alarm_rate", false_alarm_rate)
+        if self.false_alarm_rate >= 0.5:
+            raise ArgumentValueError(
+                "false_alarm_rate: expected a number above 0 and below 1/2, got "
+                f"{self.false_alarm_rate:g}"
+            )
+        self.readings = checked_integer("readings", readings, most=_MOST_READINGS)
+
+    def at(self, window: Window, listed: Sequence[Item] = ()) -> list[Alert]:
+        """Return all items that are above their thresholds in a window.
+
+        Args:
+            window: an ended window, published completely.
+            listed: the public list of items, of a window without names.
+
+        Returns:
+            The alerts, in the order of the rules and then of the names.
+        """
+        watched, release = self._watched(window, listed), window.release
+        if not watched:
+            return []
+        names = list(dict.fromkeys(item for item, _ in watched))
+        estimates = dict(zip(names, release.decode(names).tolist(), strict=True))
+        # Intervals cover with all from which these were selected.
+        near = [pair for pair in watched if estimates[pair[0]] > pair[1]]
+        if not near:
+            return []
+        among = len(watched) * self.readings
+        items = [item for item, _ in near]
+        found = release.interval_many(
+            items, confidence=1.0 - 2.0 * self.false_alarm_rate, among=among, known=names
+        )
+        return [
+            Alert(
+                item=near[place][0],
+                above=near[place][1],
+                estimate=float(found.estimate[place]),
+                low=float(found.low[place]),
+                high=float(found.high[place]),
+                begin=window.begin,
+                end=window.end,
+            )
+            for place in range(len(near))
+            if found.low[place] > near[place][1]
+        ]
+
+    def _watched(self, window: Window, listed: Sequence[Item]) -> list[tuple[Item, float]]:
+        """Return the items that are compared in a window, and their thresholds."""
+        names: Sequence[Item] = ()
+        if any(rule.item is None for rule in self.rules):
+            names = list(window.names) or list(listed)
+        return [
+            (item, rule.above)
+            for rule in self.rules
+            for item in (names if rule.item is None else (rule.item,))
+        ]
+
+
 class Alerts:
     """Rules that are checked at the end of every slice of sliding windows.
 
@@ -142,23 +231,7 @@ class Alerts:
         """Check the rules; the first reading is that of the next slice that ends."""
         if not isinstance(windows, PublishedSlides):
             raise ArgumentTypeError(f"windows: expected Sliding, got {type(windows).__name__}")
-        if isinstance(rules, AlertRule) or not isinstance(rules, Iterable):
-            raise ArgumentTypeError(
-                f"rules: expected a list of AlertRule, got {type(rules).__name__}"
-            )
-        self._rules = tuple(rules)
-        for rule in self._rules:
-            if not isinstance(rule, AlertRule):
-                got = type(rule).__name__
-                raise ArgumentTypeError(f"rules: expected a list of AlertRule, got one of {got}")
-        if not self._rules:
-            raise ArgumentValueError("rules: expected one or more, got none")
-        self._rate = checked_real("false_alarm_rate", false_alarm_rate)
-        if self._rate >= 0.5:
-            raise ArgumentValueError(
-                f"false_alarm_rate: expected a number above 0 and below 1/2, got {self._rate:g}"
-            )
-        self._readings = checked_integer("readings", readings, most=_MOST_READINGS)
+        self._thresholds = Thresholds(rules, false_alarm_rate=false_alarm_rate, readings=readings)
         self._windows = windows
         now = windows.window()
         self._last = None if now is None else now.end
@@ -167,17 +240,17 @@ class Alerts:
     @property
     def rules(self) -> tuple[AlertRule, ...]:
         """The rules, as given."""
-        return self._rules
+        return self._thresholds.rules
 
     @property
     def false_alarm_rate(self) -> float:
         """Probability of a wrong report in :attr:`readings` readings, at most."""
-        return self._rate
+        return self._thresholds.false_alarm_rate
 
     @property
     def readings(self) -> int:
         """Number of ends of slices for which the rate holds."""
-        return self._readings
+        return self._thresholds.readings
 
     def check(self) -> FiredAlerts:
         """Return what is above its threshold since the slices that have ended since the last call.
@@ -206,41 +279,4 @@ class Alerts:
         Returns:
             The alerts, in the order of the rules and then of the names.
         """
-        watched, release = self._watched(window), window.release
-        if not watched:
-            return []
-        names = list(dict.fromkeys(item for item, _ in watched))
-        estimates = dict(zip(names, release.decode(names).tolist(), strict=True))
-        # Intervals cover with all from which these were selected.
-        near = [pair for pair in watched if estimates[pair[0]] > pair[1]]
-        if not near:
-            return []
-        among = len(watched) * self._readings
-        items = [item for item, _ in near]
-        found = release.interval_many(
-            items, confidence=1.0 - 2.0 * self._rate, among=among, known=names
-        )
-        return [
-            Alert(
-                item=near[place][0],
-                above=near[place][1],
-                estimate=float(found.estimate[place]),
-                low=float(found.low[place]),
-                high=float(found.high[place]),
-                begin=window.begin,
-                end=window.end,
-            )
-            for place in range(len(near))
-            if found.low[place] > near[place][1]
-        ]
-
-    def _watched(self, window: Window) -> list[tuple[Item, float]]:
-        """Return the items that are compared in a window, and their thresholds."""
-        listed: Sequence[Item] = ()
-        if any(rule.item is None for rule in self._rules):
-            listed = list(window.names) or list(self._windows._listed)
-        return [
-            (item, rule.above)
-            for rule in self._rules
-            for item in (listed if rule.item is None else (rule.item,))
-        ]
+        return self._thresholds.at(window, self._windows._listed)

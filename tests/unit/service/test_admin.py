@@ -147,6 +147,10 @@ def test_streams_are_added_while_the_service_runs(service: Service, host: Host) 
         ({"name": "names", **chosen}, "name"),
         ({"name": "more", "follow": "/var/log/syslog"}, "follow"),
         ({"name": "more", "webhook": "https://example.org"}, "webhook"),
+        (
+            {"name": "more", "alerts": [{"above": 1}], "alert_webhook": "https://example.org"},
+            "alert_webhook",
+        ),
         ({"name": "more", "levels": "none"}, "streams.more.levels"),
         ({"name": "../x"}, "streams.../x.name"),
     ):

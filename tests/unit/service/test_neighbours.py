@@ -51,6 +51,16 @@ TABLES: Final = (
     f"{ROOT}/release", f"{ROOT}/release?last=1", f"{ROOT}/windows/{NEWEST - 1}",
     f"{ROOT}/windows/{NEWEST}",
 )  # fmt: skip
+# Of a stream whose windows slide, whose tables are those of the ends of slices.
+SLIDING: Final[dict[str, Any]] = {
+    "every": "10s", "span": "40s", "slices": 1, "keep": 12,
+    "alerts": ({"above": 40.0}, {"above": 9.0, "item": "/page 39"}),
+}  # fmt: skip
+RELEASED_OF_SLIDES: Final = (*RELEASED, f"{ROOT}/alerts")
+TABLES_OF_SLIDES: Final = (
+    f"{ROOT}/release", f"{ROOT}/release?last=1", f"{ROOT}/release?last=2",
+    *(f"{ROOT}/windows/{int(START) // 10 + passed}" for passed in range(1, 14)),
+)  # fmt: skip
 SLICES: Final = 13
 LOOKED_AFTER: Final = (0, 2, 5, 8, 12)  # slices: of two windows, and after each of their ends
 Events = list[list[str]]  # by slice
@@ -76,6 +86,7 @@ def seen(
     made: tuple[Service, StreamSettings],
     count: Callable[[Host, int], object],
     released: tuple[str, ...] = RELEASED,
+    tables: tuple[str, ...] = TABLES,
 ) -> Seen:
     """Return everything that a reader sees of a life, after each of its slices."""
     service, stream = made
@@ -90,14 +101,14 @@ def seen(
         assert host.publish("pages")
         if number not in LOOKED_AFTER:
             continue
-        before = look(streams, client, released)  # shown after its delay
+        before = look(streams, client, released + tables)  # shown after its delay
         service.clock.now += 2.0
-        after = look(streams, client, released)
+        after = look(streams, client, released + tables)
         answers += [before, after]
         fed += asyncio.run(feed(streams))
         service.clock.now -= 2.0
     host.close()
-    return Seen(answers, fed, released)
+    return Seen(answers, fed, released, tables)
 
 
 class Seen:
@@ -108,8 +119,10 @@ class Seen:
         answers: list[dict[str, tuple[int, Any, bytes]]],
         fed: list[bytes],
         released: tuple[str, ...],
+        tables: tuple[str, ...],
     ) -> None:
-        self.answers, self.fed, self.released = answers, fed, released
+        self.answers, self.fed = answers, fed
+        self.released, self.tables = released, tables
 
     def check_equal_but_for_tables(self, other: Seen) -> set[int]:
         """Raise where anything but released values differs; return how many cells of tables do."""
@@ -123,7 +136,7 @@ class Seen:
             for path in (*self.released, f"{ROOT}/publication", ROOT):
                 assert one[path][:2] == two[path][:2], path
                 assert shape(path, one[path][2]) == shape(path, two[path][2]), path
-            for path in TABLES:
+            for path in self.tables:
                 assert one[path][:2] == two[path][:2], path
                 assert len(one[path][2]) == len(two[path][2]), path
                 if one[path][0] == 200:
@@ -132,11 +145,11 @@ class Seen:
 
 
 def look(
-    streams: PublishedStreams, client: TestClient, released: tuple[str, ...]
+    streams: PublishedStreams, client: TestClient, asked: tuple[str, ...]
 ) -> dict[str, tuple[int, Any, bytes]]:
     asyncio.run(streams.look())
     found = {}
-    for path in (*FIXED, *released, *TABLES, f"{ROOT}/publication"):
+    for path in (*FIXED, *asked, f"{ROOT}/publication"):
         answer = client.get(path, headers={"Accept-Encoding": "identity"})
         # Tags of content, and its length, are functions of the content.
         headers = sorted(
@@ -166,6 +179,7 @@ def shape(path: str, body: bytes) -> Any:
 _VALUES: Final = (
     "estimate", "low", "high", "share", "share_low", "share_high", "course", "release", "releases",
     "change", "total", "before", "after", "item", "z", "score", "is_certain", "certain",
+    "raised", "lasting",
 )  # fmt: skip
 
 
@@ -218,6 +232,22 @@ def test_a_neighbour_differs_in_the_cells_of_its_event_alone(tmp_path: Path, how
     assert 0 in cells  # before the event
     assert max(cells) > 0
     assert max(cells) <= 2 * depth
+
+
+@pytest.mark.parametrize("how", NEIGHBOURS)
+def test_a_neighbour_of_sliding_windows_differs_in_the_cells_of_its_event(
+    tmp_path: Path, how: str
+) -> None:
+    """In the tables of blocks that are published, and in those of windows, by their alerts too."""
+    make = lives(tmp_path, domain=NAMES, **SLIDING)
+    one, two = (
+        seen(make(), plain(events), RELEASED_OF_SLIDES, TABLES_OF_SLIDES)
+        for events in (BASE, NEIGHBOURS[how])
+    )
+    cells = one.check_equal_but_for_tables(two)
+    depth = 4
+    assert 0 in cells  # before the event
+    assert 0 < max(cells) <= 2 * depth
 
 
 OF_VALUES: Final[list[list[float]]] = [

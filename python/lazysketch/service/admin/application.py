@@ -54,7 +54,7 @@ async def _create(state: _Admin, request: Request) -> Response:
     settings = StreamSettings.from_mapping(name, content)
     if settings.name in state.host.streams:
         raise ArgumentValueError("name: expected that of a new stream, got one that exists")
-    for what in ("follow", "kafka", "webhook"):
+    for what in ("follow", "kafka", "webhook", "alert_webhook"):
         if getattr(settings, what) is not None:
             raise ArgumentValueError(
                 f"{what}: expected none, since it takes the configuration and a start, got one"

@@ -154,7 +154,7 @@ export function showWindows({ facts }, name) {
 }
 
 /** Show where the numbers are for programs, and the key that signs them. */
-export function showData({ facts }, name, key) {
+export function showData({ facts, alerts }, name, key) {
   const box = byId("data");
   const notes = facts.notes ?? [];
   byId("data-panel").hidden = !name && !notes.length;
@@ -167,6 +167,7 @@ export function showData({ facts }, name, key) {
   const links = [
     ["overview", "This page as JSON"],
     ...(statisticOf(facts)?.links ?? [["top?n=10000", "All names as JSON"]]),
+    ...(alerts ? [["alerts", "All alerts as JSON"]] : []),
     ["publication", "Signed manifest"],
     ...(ended ? [["release", statisticOf(facts) ? "Public table at the end of the last window (.lzs)" : "Public table of the ended windows (.lzs)"]] : []),
   ].map(([path, text]) => element("li", {}, element("a", { href: addressOf(name, `/${path}`) }, text)));

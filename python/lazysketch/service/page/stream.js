@@ -1,5 +1,6 @@
 // The page of one stream: what is shown of a publication, and what the reader chose.
 
+import { showAlerts } from "./alerts.js";
 import { Chart, MOST_CHOSEN } from "./course.js";
 import { become, byId, setText } from "./dom.js";
 import { showHistogram } from "./histogram.js";
@@ -97,6 +98,7 @@ export class StreamPage {
     showHistogram(overview.histogram);
     this.showParts();
     showSums(overview.sums);
+    showAlerts(overview);
     if (kind) {
       this.showStatistic(kind, pace);
       return;

@@ -88,6 +88,11 @@ class _PublicCounts(Collector):
             "Published mean of the values of an item so far, with the ends of its interval",
             labels=["stream", "item", "bound"],
         )
+        alerts = GaugeMetricFamily(
+            "lazysketch_public_alerts",
+            "Counts that are above their thresholds in the last window",
+            labels=["stream"],
+        )
         of_totals = {"items": totals, "distinct": distinct, "values": values, "ranges": keys}
         for name, answers in self._shown.items():
             overview = json.loads(answers.overview().body)
@@ -97,6 +102,8 @@ class _PublicCounts(Collector):
             for bound in _BOUNDS if total is not None else ():
                 if total[bound] is not None or kind == "items":
                     of_totals[kind].add_metric([name, bound], total[bound] or 0.0)
+            if "alerts" in overview:
+                alerts.add_metric([name], overview["alerts"]["lasting"])
             for row in overview.get("quantiles", ()):
                 _add_bounds(quantiles, [name, f"{row['share']:g}"], (row["course"] or [{}])[-1])
             for label, row in _labelled(overview.get("sums", ())).items():
@@ -116,6 +123,7 @@ class _PublicCounts(Collector):
             ranges,
             sums,
             means,
+            alerts,
             instants,
             ended,
         ]

@@ -94,6 +94,25 @@ _PLACE: Final[Schema] = {
     "at": _INSTANT,
     "confidence": {"type": "number"},
 }
+_ALERTS: Final = _object(
+    rules=_list(
+        _object(above={"type": "number"}, item={"anyOf": [*_ITEM["anyOf"], {"type": "null"}]})
+    ),
+    false_alarm_rate={"type": "number"},
+    readings={"type": "integer"},
+    lasting={"type": "integer"},
+    raised=_list(
+        _object(
+            id={"type": "string"},
+            item=_ITEM,
+            above={"type": "number"},
+            begin=_INSTANT,
+            end=_INSTANT,
+            until={"anyOf": [_INSTANT, {"type": "null"}]},
+            **_COUNT["properties"],
+        )
+    ),
+)
 _OVERVIEW_OF_ITEMS: Final = _object(
     facts=_FACTS,
     confidence={"type": "number"},
@@ -104,6 +123,7 @@ _OVERVIEW_OF_ITEMS: Final = _object(
     ),
     changes=_list(_CHANGE),
 )
+_OVERVIEW_OF_ITEMS["properties"]["alerts"] = _ALERTS  # of streams that have thresholds
 _OVERVIEW_OF_DISTINCT: Final = _object(
     facts=_FACTS, confidence={"type": "number"}, total=_COUNT_OR_NULL, course=_COURSE
 )
@@ -367,6 +387,12 @@ def description() -> Schema:
                 "course", "Counts of items in each window", _COURSES, [*stream, *_ITEMS[:2]]
             ),
             f"{root}/changes": _get("changes", "Shares that changed", _CHANGES, [*stream, against]),
+            f"{root}/alerts": _get(
+                "alerts",
+                "Counts that are, or were, above their thresholds in a window",
+                _object(number={"type": "integer"}, at=_INSTANT, **_ALERTS["properties"]),
+                stream,
+            ),
             f"{root}/distinct": _get(
                 "distinct",
                 "The number of distinct items so far, and at the end of each window",

@@ -89,6 +89,15 @@ async def _changes(state: Reading, request: Request) -> Response:
     return await computed(state, request, ("changes", against), lambda: view.changes(against))
 
 
+async def _alerts(state: Reading, request: Request) -> Response:
+    view = state.of_items(request)
+    refuse_others(request.query_params, ())
+    found = view.publication.alerts
+    if found is None:
+        raise error_of(404, "stream", "one with alerts", "one without")
+    return await computed(state, request, ("alerts",), lambda: view.alerts(found))
+
+
 async def _distinct(state: Reading, request: Request) -> Response:
     view = state.of_kind(request, DistinctView, "distinct items")
     refuse_others(request.query_params, ())
@@ -134,6 +143,7 @@ QUESTIONS: Final[tuple[tuple[str, Question], ...]] = (
     ("estimate", _estimate),
     ("course", _course),
     ("changes", _changes),
+    ("alerts", _alerts),
     ("distinct", _distinct),
     ("quantiles", _quantiles),
     ("histogram", _histogram),

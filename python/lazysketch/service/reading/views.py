@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.service.publication import Facts
 from lazysketch.service.windows_view import (
     CONFIDENCE,
     Plain,
     WindowsView,
+    alert_value,
     instant_text,
     intervals_of,
     item_value,
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
     from lazysketch.releases.items import Item
     from lazysketch.releases.release import Release
     from lazysketch.service.publication import Publication
+    from lazysketch.service.published_alerts import PublishedAlerts
     from lazysketch.windows.changes import Against
     from lazysketch.windows.published_windows import PublishedWindows
 
 __all__ = ["PublicationView", "described"]
+
+_SHOWN_ALERTS: Final = 50
 
 
 def described(publication: Publication) -> Plain:
@@ -63,6 +67,35 @@ class PublicationView(WindowsView):
         now = queries.open
         shown = (*queries.windows, *(() if now is None else (now,)))
         super().__init__(queries, shown, described(publication), before)
+
+    def overview(self) -> Plain:
+        """Return what the page shows; with alerts, if the stream has thresholds."""
+        found = self.publication.alerts
+        last = {} if found is None else {"alerts": self._alerts(found, most=_SHOWN_ALERTS)}
+        return {**super().overview(), **last}
+
+    def alerts(self, found: PublishedAlerts) -> Plain:
+        """Return all alerts of the publication, the latest first.
+
+        Args:
+            found: those of the publication.
+        """
+        return {**self._place(), **self._alerts(found, most=None)}
+
+    @staticmethod
+    def _alerts(found: PublishedAlerts, *, most: int | None) -> dict[str, object]:
+        latest = list(reversed(found.raised))
+        latest.sort(key=lambda one: one.until is not None)  # those that last come first
+        return {
+            "rules": [
+                {"above": one.above, "item": None if one.item is None else item_value(one.item)}
+                for one in found.rules
+            ],
+            "false_alarm_rate": found.false_alarm_rate,
+            "readings": found.readings,
+            "lasting": sum(one.until is None for one in found.raised),
+            "raised": [alert_value(one) for one in latest[:most]],
+        }
 
     def merged(self, last: int | None, level: int) -> Release:
         """Return one release of the last windows that ended, of which there is one.

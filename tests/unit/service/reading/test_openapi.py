@@ -45,7 +45,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         RANGES: list(range(100)),
     }
     host = service.host(
-        stream_of(domain=("/", "/docs", 7)),
+        stream_of(domain=("/", "/docs", 7), alerts=({"above": 100}, {"above": 9e9, "item": 7})),
         stream_of(name=FOUND),
         stream_of(name=LEVELS, levels="ipv4", epsilon=8.0, delta=1e-3),
         stream_of(name=DISTINCT, kind="distinct", share=0.01, width=None),
