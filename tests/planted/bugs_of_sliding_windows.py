@@ -91,6 +91,17 @@ BUGS_OF_SLIDING_WINDOWS: Final = (
         ),
     ),
     PlantedBug(
+        name="sliding-stream-published-as-windows",
+        subject="page",
+        claim="Readers of the first version take the ends of slices, with the counts of whole "
+        "blocks, for windows.",
+        caught_by=_STREAMS + "test_readers_of_the_first_version_refuse_sliding_windows",
+        patch=edited(
+            "lazysketch.service.publication:Publication.manifest",
+            ("_VERSION if self.facts.span is None else _SLIDING_VERSION", "_VERSION"),
+        ),
+    ),
+    PlantedBug(
         name="stream-shows-the-slice-that-is-open",
         subject="page",
         claim="The tick of a publication of sliding windows is one slice early.",

@@ -57,6 +57,17 @@ BUGS_OF_THE_SERVICE: Final = (
         ),
     ),
     PlantedBug(
+        name="noise-of-weights-that-no-event-has",
+        subject="sensitivity",
+        claim="A new stream without a field of weights pays for a largest weight.",
+        caught_by="tests/unit/service/test_new_streams.py::"
+        "test_a_largest_weight_of_events_without_weights_is_refused",
+        patch=edited(
+            "lazysketch.service.definitions:check_new_stream",
+            ("settings.weight is None and", "False and"),
+        ),
+    ),
+    PlantedBug(
         name="publication-when-it-is-ready",
         subject="schedule",
         claim="Readers see a publication as soon as it is computed, which takes longer with more "

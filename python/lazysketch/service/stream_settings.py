@@ -66,6 +66,9 @@ class StreamSettings:
         every: length of a window, such as ``"10min"``; with ``span`` that of a slice.
         span: length of a sliding window, a multiple of ``every``: readers see the last ``span`` at
             the end of every slice. None for windows that follow each other.
+        block: slices of a block, which is one sketch, with ``span``; of the least noise when None.
+        discovery_epoch: slices after which names are found, with ``span`` and without a list; a
+            sixth of a window when None.
         slices: publications of an open window, 1 to 960; 1 with ``span``.
         keep: number of ended windows that readers see; with ``span`` that of slices.
         share: items with at least about this share of a window are found.
@@ -119,6 +122,8 @@ class StreamSettings:
     kind: StreamKind = "items"
     every: str = "10min"
     span: str | None = None
+    block: int | None = None
+    discovery_epoch: int | None = None
     slices: int = 10
     keep: int = 144
     share: float | None = 0.01
@@ -198,6 +203,9 @@ class StreamSettings:
 
     def _check_span(self) -> None:
         if self.span is None:
+            for name in ("block", "discovery_epoch"):
+                if getattr(self, name) is not None:
+                    raise ArgumentTypeError(f"{name}: expected span too, got none")
             return
         check_text("span", self.span)
         duration_of("span", self.span)
@@ -328,7 +336,7 @@ class StreamSettings:
             StoreError: a store that cannot be read or written.
         """
         return store.sliding(
-            self.name, span=self.span, domain=self.domain, clock=clock, **self._options
+            self.name, domain=self.domain, clock=clock, **self._blocks, **self._options
         )
 
     @property
@@ -344,13 +352,22 @@ class StreamSettings:
         levels = self.hierarchy
         windows: Sliding | Windows | HierarchicalWindows
         if self.span is not None:
-            windows = Sliding(span=self.span, domain=self.domain, **self._options)
+            windows = Sliding(domain=self.domain, **self._blocks, **self._options)
         elif levels is None:
             windows = Windows(domain=self.domain, slices=self.slices, **self._options)
         else:
             windows = HierarchicalWindows(levels, slices=self.slices, **self._options)
         with windows:
             return windows.privacy
+
+    @property
+    def _blocks(self) -> dict[str, Any]:
+        """The keyword arguments that windows have alone if they slide."""
+        return {
+            "span": self.span,
+            "block": self.block,
+            "discovery_epoch": self.discovery_epoch,
+        }
 
     @property
     def _options(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from urllib.error import HTTPError
 
 import pytest
 from tests.unit.cli.serving import Serving
-from tests.unit.service.publications import Service
+from tests.unit.service.publications import START, Service
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ReleaseFormatError
@@ -189,6 +189,8 @@ def test_manifests_say_the_span_where_there_is_one(service: Service) -> None:
         ({"levels": "ipv4", "domain": None}, ArgumentTypeError, "span"),
         ({"slices": 2}, ArgumentValueError, "slices"),
         ({"kind": "distinct", "domain": None, "width": None}, ArgumentTypeError, "span"),
+        ({"span": None, "block": 3}, ArgumentTypeError, "block"),
+        ({"span": None, "discovery_epoch": 1}, ArgumentTypeError, "discovery_epoch"),
     ],
 )
 def test_what_a_span_cannot_have(changes: Any, error: type[Exception], name: str) -> None:
@@ -196,7 +198,15 @@ def test_what_a_span_cannot_have(changes: Any, error: type[Exception], name: str
         stream(**changes)
 
 
-@pytest.mark.parametrize(("changes", "name"), [({"span": "45s"}, "span"), ({"keep": 3}, "keep")])
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"span": "45s"}, "span"),
+        ({"keep": 3}, "keep"),
+        ({"block": 0}, "block"),
+        ({"block": 2, "discovery_epoch": 3, "domain": None, "share": 0.1}, "discovery_epoch"),
+    ],
+)
 def test_what_the_windows_refuse(changes: Any, name: str) -> None:
     with pytest.raises(ArgumentValueError, match=f"^{name}: expected"):
         stream(**changes).privacy  # noqa: B018
@@ -303,4 +313,41 @@ def test_windows_of_a_publication_are_made_once(
     assert answers.merged_release(2, -1) is not None
     view.counts(["a"], last=1, include_open=False)
     assert made == [8, 4]
+    host.close()
+
+
+@pytest.mark.parametrize("block", [1, 3, 8])
+def test_blocks_have_the_slices_that_were_asked_for(service: Service, block: int) -> None:
+    """Each block is a sketch of its own; windows over them have the counts of their slices."""
+    host = service.host(stream(block=block))
+    counted(service, host, range(13))
+    counts = host.stream("pages").counts
+    assert isinstance(counts, ls.Sliding)
+    assert counts.block == block
+    first = int(START / SLICE)  # blocks begin at multiples of their length since 1970
+    blocks = {slice_ // block for slice_ in range(first, first + 13)}
+    assert {end.begin.timestamp() for end in counts.ends} == {SLICE * block * one for one in blocks}  # type: ignore[union-attr]
+    view = shown(host)
+    overview: Any = view.overview()
+    assert close_to(overview["last"]["items"], truth(9, 13))
+    host.close()
+    assert stream(block=block).changed_since(stream()) == "block"
+    with pytest.raises(ArgumentValueError, match="expected"):
+        service.host(stream(block=block + 1))
+
+
+@pytest.mark.parametrize("epoch", [1, 3])
+def test_names_are_found_after_each_epoch(service: Service, epoch: int) -> None:
+    chosen = stream(domain=None, share=0.2, epsilon=12.0, block=6, discovery_epoch=epoch)
+    host = service.host(chosen)
+    found = []
+    for _ in range(6):
+        host.stream("pages").counts.update_many(["a"] * 3_000)
+        service.clock.now += SLICE
+        assert host.publish("pages")
+        found.append(shown(host).candidates)
+    assert found == [["a"] if passed >= epoch else [] for passed in range(1, 7)]
+    assert chosen.changed_since(stream(domain=None, share=0.2, epsilon=12.0, block=6)) == (
+        "discovery_epoch"
+    )
     host.close()
