@@ -11,7 +11,7 @@ from lazysketch.cli.run.targets import HEADER
 from lazysketch.cli.run.windowed import RunOfWindows, check_times
 from lazysketch.cli.run.windows import named_as_options
 from lazysketch.cli.view.discovery_messages import discovered
-from lazysketch.cli.view.output import Report
+from lazysketch.cli.view.output import Report, tell
 from lazysketch.cli.view.report import CONFIDENCE, Moment, interval_caption
 from lazysketch.cli.view.window_words import (
     change_of,
@@ -63,6 +63,7 @@ class SlidingItems(RunOfWindows):
 
     Args:
         windows: Counts the stream.
+        every: The length of a slice.
         span: The length of a window.
         shows_changes: Whether the result is the changes instead of the items.
         listed: Whether the items are those of a public list.
@@ -76,6 +77,7 @@ class SlidingItems(RunOfWindows):
         self,
         windows: Sliding,
         *,
+        every: timedelta | int,
         span: timedelta | int,
         shows_changes: bool,
         listed: bool,
@@ -89,7 +91,7 @@ class SlidingItems(RunOfWindows):
         self.people = people_of_windows(windows)
         self._watch = watch
         self.close = self._closing(self.close)
-        self._span = length_in_words(span)
+        self._every, self._span = length_in_words(every), length_in_words(span)
         self._shows_changes, self._listed, self._most = shows_changes, listed, most
         self._privacy = dataclasses.replace(
             windows.privacy, epsilon=asked.epsilon, delta=asked.delta
@@ -137,6 +139,8 @@ class SlidingItems(RunOfWindows):
         goes_on = self._end()
         if self._watch is not None and (goes_on or not self._holds_back):
             self._watch.check()
+        if goes_on and self.windows.window() is None:
+            tell(f"nothing is published yet: no slice of {self._every} has ended")
         return Moment(
             release=self.release(), rows=self._rows(), waiting=[], guarantee=str(self._privacy)
         )
@@ -194,7 +198,7 @@ class SlidingItems(RunOfWindows):
 
     def _place(self, window: Window | None) -> str:
         if window is None:
-            return f"no slice of the last {self._span}"
+            return f"no slice of {self._every} has ended"
         begin, end = instant_in_words(window.begin), instant_in_words(window.end)
         return f"the last {self._span}, {begin} to {end}"
 
@@ -279,6 +283,7 @@ def sliding_target(
         watch = alerts.watch(told, every=every)
     return SlidingItems(
         live,
+        every=windows.length,
         span=windows.span,
         shows_changes=windows.changes,
         listed=listed is not None,

@@ -107,6 +107,7 @@ def test_a_run_before_the_first_slice_has_ended(runs: Runs) -> None:
     Path("numbers.txt").write_text("".join(f"{n}\n" for n in range(9)))
     first = [*words("listed"), *runs.place("a"), *SLIDING, *CLEAR, "--output", "json"]
     assert runs.run(*first) == ""
+    assert "nothing is published yet: no slice of 50 steps has ended" in runs.said
     add(runs, range(30, 60))
     rows, window, _ = shown(runs, "listed", "a")
     assert rows
