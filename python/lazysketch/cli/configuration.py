@@ -11,7 +11,6 @@ default.
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from pathlib import Path
@@ -195,5 +194,7 @@ def type_of(value: object) -> str:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
+    import difflib  # late: few names are misspelt
+
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {close[0]}?" if close else ""

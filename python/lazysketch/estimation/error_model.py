@@ -14,7 +14,6 @@ Source: docs/estimators.md, docs/intervals.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import Final, TypedDict
 
 import numpy as np
@@ -105,4 +104,6 @@ def deviations_of(level: float) -> float:
         >>> round(deviations_of(0.025), 2)
         1.96
     """
+    from statistics import NormalDist  # late: it loads random and hashlib
+
     return -NormalDist().inv_cdf(level)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +56,8 @@ def second_moment(table: npt.NDArray[np.int64], noise: Array, *, confidence: flo
     depth, width = table.shape
     values = table.astype(np.float64)
     estimate = float((values**2).sum(axis=1).mean() - noise.sum())
+    from statistics import NormalDist  # late: it loads random and hashlib
+
     deviations2 = NormalDist().inv_cdf((1.0 + confidence) / 2.0) ** 2 / depth
     # Variance of a row if F2 = F: 2 F^2 / w (collisions) + 4 F s^2 (count times noise) + 2 w s^4.
     quadratic = 1.0 - deviations2 * 2.0 / width
@@ -97,5 +98,7 @@ def inner_product(
     variance = (most[0] * most[1] + min(most[0] * most[1], estimate**2)) / width
     variance += most[0] * float(noises[1].mean()) + most[1] * float(noises[0].mean())
     variance += float((noises[0] * noises[1]).sum())
+    from statistics import NormalDist  # late: it loads random and hashlib
+
     reach = NormalDist().inv_cdf(1.0 - failure / 2.0) * math.sqrt(variance / depth)
     return Moment(estimate, estimate - reach, estimate + reach, confidence)

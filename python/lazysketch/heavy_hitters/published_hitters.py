@@ -10,7 +10,6 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -320,6 +319,8 @@ class _KnownNames:
         """Return standard errors, from the widths of their joint intervals."""
         widths = np.array([one.high - one.low for one in hitters], dtype=np.float64)
         among = max(len(self._names), 1)
+        from statistics import NormalDist  # late: it loads random and hashlib
+
         deviations = NormalDist().inv_cdf(1.0 - (1.0 - confidence) / (2.0 * among))
         return np.where(np.isfinite(widths), widths, 0.0) / (2.0 * max(deviations, 0.1))
 

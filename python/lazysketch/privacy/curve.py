@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Final
 
 from lazysketch.errors import ArgumentValueError
@@ -132,6 +131,8 @@ class GaussianCurve:
             return LARGEST_EPSILON
         mu = 1.0 / self.ideal.noise_multiplier
         level = min(0.5, self.tail * math.exp(0.5 * self.epsilon_numeric) / self.ideal.factor)
+        from statistics import NormalDist  # late: it loads random and hashlib
+
         b = -NormalDist().inv_cdf(level)
         return min(LARGEST_EPSILON, max(0.0, self.epsilon_numeric + mu * (b - 0.5 * mu)))
 

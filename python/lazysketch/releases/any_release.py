@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Final, TypeAlias
 
 from lazysketch.errors import MergeError
-from lazysketch.releases.distinct_release import DistinctRelease
-from lazysketch.releases.distribution_release import DistributionRelease
 from lazysketch.releases.files import SUMS_MAGIC
 from lazysketch.releases.kinds import KINDS
-from lazysketch.releases.ranges_release import RangesRelease
-from lazysketch.releases.release import Release
 from lazysketch.releases.release_of_kind import ReleaseOfKind
 from lazysketch.releases.saved_release import decoded
-from lazysketch.releases.sums_release import SumsRelease
 
 __all__ = ["AnyRelease", "any_release", "merged"]
 
 AnyRelease: TypeAlias = ReleaseOfKind
 
-_CLASSES: Final[tuple[type[ReleaseOfKind], ...]] = (
-    Release,
-    DistinctRelease,
-    DistributionRelease,
-    RangesRelease,
-)
-_BY_NAME: Final = {one.__name__: one for one in _CLASSES}
+# The module of each class: one is loaded with the first release of its kind.
+_MODULES: Final = {
+    "Release": "release",
+    "DistinctRelease": "distinct_release",
+    "DistributionRelease": "distribution_release",
+    "RangesRelease": "ranges_release",
+    "SumsRelease": "sums_release",
+}
 
 
 def any_release(data: bytes) -> AnyRelease:
@@ -45,9 +42,9 @@ def any_release(data: bytes) -> AnyRelease:
         ReleaseFormatError: not a release of this version, or damaged.
     """
     if isinstance(data, bytes) and data.startswith(SUMS_MAGIC):
-        return SumsRelease.from_bytes(data)
+        return _class_of("SumsRelease").from_bytes(data)
     native, names = decoded(data)
-    return _BY_NAME[KINDS[native.kind].release]._of_file(native, names)
+    return _class_of(KINDS[native.kind].release)._of_file(native, names)
 
 
 def merged(releases: Sequence[AnyRelease]) -> AnyRelease:
@@ -73,3 +70,8 @@ def merged(releases: Sequence[AnyRelease]) -> AnyRelease:
         counted = " and of ".join(kind.counted for kind in words)
         raise MergeError(f"expected releases of one kind, got counts of {counted}")
     return first._merged(others)
+
+
+def _class_of(name: str) -> type[ReleaseOfKind]:
+    found: type[ReleaseOfKind] = getattr(import_module(f"{__package__}.{_MODULES[name]}"), name)
+    return found

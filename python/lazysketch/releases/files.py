@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import Final
@@ -74,7 +73,7 @@ def write_whole(
     """
     target = _checked_path(path)
     # A random name, so that two writers of one file do not mix their bytes.
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    unfinished = target.with_name(f".{target.name}.{os.urandom(4).hex()}.partial")
     try:
         with unfinished.open("xb") as file:
             file.write(data)

@@ -1,7 +1,7 @@
 """The kinds of tables that releases hold, in words.
 
 A new kind of release needs an entry here, a subclass of
-:class:`~lazysketch.releases.release_of_kind.ReleaseOfKind`, and a place among the classes of
+:class:`~lazysketch.releases.release_of_kind.ReleaseOfKind`, and a place among the modules of
 ``any_release``. Everything that reads any release, such as the command line, follows.
 """
 

@@ -10,7 +10,6 @@ Cost: the size of the files of the page, about 140 KB.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -107,5 +106,7 @@ def _read(name: str) -> str:
 
 
 def _hash(content: str) -> str:
+    import hashlib  # late: few runs write a page
+
     digest = hashlib.sha256(content.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

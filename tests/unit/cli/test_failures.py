@@ -60,8 +60,11 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ("top empty.txt --domain items.txt", "empty.txt: expected at least one row, got an empty"),
         ("top empty.txt --domain items.txt --field host", "empty.txt: expected at least one row"),
         ("top rubbish.gz --domain items.txt", "rubbish.gz: expected gzip data, got damaged data"),
-        ("top access.log --domain items.txt --field size", "--field: expected one of host, path,"),
-        ("top access.log --domain items.txt --by size", "--by: expected one of host, path,"),
+        (
+            "top access.log --domain items.txt --field colour",
+            "--field: expected one of host, path,",
+        ),
+        ("top access.log --domain items.txt --by colour", "--by: expected one of host, path,"),
         ("top access.log --domain items.txt --field agent", "for format 'common', got 'agent'"),
         (
             "top rows.txt --domain items.txt --field host",

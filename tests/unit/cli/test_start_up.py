@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAVY = ("matplotlib", "numpy", "pyarrow", "rich", "starlette")
-NOT_OF_A_PLAIN_RUN = ("audit", "ledger", "planning", "service.host", "store", "windows.windows")
+NOT_OF_A_PLAIN_RUN = (
+    *("audit", "ledger", "planning", "service.host", "store", "windows.windows"),
+    *("cli.run.state", "cli.sums_options", "heavy_hitters.hierarchical"),
+    *(f"releases.{kind}_release" for kind in ("distinct", "distribution", "ranges", "sums")),
+)
 
 
 def loaded(program: str, *arguments: str) -> set[str]:
@@ -88,3 +92,33 @@ def test_a_plain_run_loads_what_it_needs(tmp_path: Path) -> None:
     assert "lazysketch.heavy_hitters.heavy_hitters" in modules
     assert "rich" not in modules
     assert not modules & {f"lazysketch.{name}" for name in NOT_OF_A_PLAIN_RUN}
+
+
+def test_a_run_that_shows_no_rows_loads_no_rich(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("a\nb\na\n" * 50)
+    assert "rich" not in run("top", str(lines))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the threads of a process are listed there")
+@pytest.mark.parametrize("chosen", [None, "2"])
+def test_a_run_starts_no_pool_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str | None
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", chosen)
+    lines = tmp_path / "lines.txt"
+    lines.write_text("a\nb\na\n" * 50)
+    program = (
+        "import ctypes, os, sys\nfrom lazysketch.cli import process\n"
+        "sys.argv[1:] = ['top', sys.argv[1], '--output', 'csv']\nprocess()\n"
+        "seen = ctypes.CDLL(None).getenv\nseen.restype = ctypes.c_char_p\n"
+        "told = [os.environ.get('OPENBLAS_NUM_THREADS'), seen(b'OPENBLAS_NUM_THREADS').decode()]\n"
+        "sys.stderr.write(f'\\n{told}')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(lines)], capture_output=True, check=True, text=True
+    )
+    # Commands that a run starts get os.environ, which has what the user chose and nothing else.
+    assert done.stderr.splitlines()[-1] == str([chosen, chosen or "1"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Final
 
 import click
@@ -68,15 +67,14 @@ def estimate(
     from lazysketch.cli.run.files import read_public_list
     from lazysketch.cli.run.people import check_people
     from lazysketch.cli.run.result_checks import check_result
-    from lazysketch.cli.run.starting import listed_target, open_inputs
-    from lazysketch.cli.run.state import State
+    from lazysketch.cli.run.starting import listed_target, open_inputs, opened_state
     from lazysketch.cli.view.report import counts, heaviest
 
     check_people(sketch, state=kept.state)
     check_result(result, goes_on=kept.state is not None)
     charging = Charging(charged)
     charging.check()
-    with State.open(kept) or nullcontext() as state:
+    with opened_state(kept) as state:
         if state is not None:
             state.check_listed(listed=True, option="--items")
             reading, sketch = state.defined(reading, context), state.defined(sketch, context)

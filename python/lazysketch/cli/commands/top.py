@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -241,8 +240,8 @@ def top(
         goes_on,
         listed_target,
         open_inputs,
+        opened_state,
     )
-    from lazysketch.cli.run.state import State
 
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, result=result)
@@ -255,7 +254,7 @@ def top(
     listed = domain is not None
     charging = Charging(charged)
     charging.check()
-    with State.open(kept) or nullcontext() as state:
+    with opened_state(kept) as state:
         if state is not None:
             state.check_listed(listed=listed, option="--domain")
             reading, discovery = state.defined(reading, context), state.defined(discovery, context)

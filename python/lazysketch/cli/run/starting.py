@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,8 @@ from lazysketch.cli.view.output import tell
 from lazysketch.sources.io.byte_stream import size_of
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from lazysketch.cli.distinct_options import DistinctSettings
     from lazysketch.cli.run.state import State
     from lazysketch.cli.run.statistic import Shown
@@ -31,7 +35,14 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.report import RowsOf
     from lazysketch.sources import Source
 
-__all__ = ["discovered_target", "goes_on", "listed_target", "open_inputs", "statistic_target"]
+__all__ = [
+    "discovered_target",
+    "goes_on",
+    "listed_target",
+    "open_inputs",
+    "opened_state",
+    "statistic_target",
+]
 
 
 def goes_on(kept: StateSettings) -> bool:
@@ -45,6 +56,23 @@ def goes_on(kept: StateSettings) -> bool:
     from lazysketch.store.opening import is_store  # late: few runs have a state
 
     return is_store(kept.state)
+
+
+def opened_state(kept: StateSettings) -> AbstractContextManager[State | None]:
+    """Return the state of a run, open within a block; None without one.
+
+    Args:
+        kept: Where it is.
+
+    Raises:
+        ArgumentTypeError: An option that needs ``--state``.
+        LazySketchError: A state or key that cannot be used.
+    """
+    if kept.state is None and not any(dataclasses.asdict(kept).values()):
+        return nullcontext()
+    from lazysketch.cli.run.state import State  # late: few runs have a state
+
+    return State.open(kept) or nullcontext()
 
 
 def open_inputs(

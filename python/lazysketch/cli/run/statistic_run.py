@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,8 +11,7 @@ from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.people import check_account
 from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
-from lazysketch.cli.run.starting import goes_on, open_inputs, statistic_target
-from lazysketch.cli.run.state import State
+from lazysketch.cli.run.starting import goes_on, open_inputs, opened_state, statistic_target
 from lazysketch.cli.statistic_options import (
     DistributionSettings,
     RangesSettings,
@@ -84,7 +82,7 @@ def run_of_statistic(
     check_result(result, ends_early=ends_early, goes_on=kept.state is not None)
     charging = Charging(charged)
     charging.check()
-    with State.open(kept) or nullcontext() as state:
+    with opened_state(kept) as state:
         if state is not None:
             state.check_counted(counted)
             reading, counting = state.defined(reading, context), state.defined(counting, context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypedDict
 
+from lazysketch.cli.view.output import NOT_PRIVATE
 from lazysketch.privacy import compose
 from lazysketch.privacy.charges import sum_up
 
@@ -19,7 +20,7 @@ def guarantees(release: AnyRelease) -> list[str]:
     """Return the guarantee of the run, or of each; for several also that of all together."""
     parts = release.parts
     if not release.private:
-        return [f"NOT PRIVATE ({'; '.join(release.not_private_because)}): no privacy guarantee"]
+        return [f"{NOT_PRIVATE} ({'; '.join(release.not_private_because)}): no privacy guarantee"]
     distinct = Counter(release._promised(part) for part in parts)
     if len(parts) == 1:
         return list(distinct)

@@ -21,10 +21,13 @@ from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+NOT_PRIVATE: Final = "NOT PRIVATE"
+"""How a line begins that stands out."""
 
 Row: TypeAlias = "Mapping[str, object]"
 
@@ -169,6 +172,8 @@ def write(report: Report, *, output: str) -> None:
 
 def text_of(report: Report, *, output: str) -> str:
     """Return a report in the given format, with the colours of standard output for a table."""
+    if output == "table" and _has_plain_lines_only(report):
+        return "".join(f"{visible(line)}\n" for line in report.lines)
     if output == "table":
         from lazysketch.cli.view.table import table_text  # late: other formats need no rich
 
@@ -179,6 +184,12 @@ def text_of(report: Report, *, output: str) -> str:
     if output == "csv":
         return _csv_text(report, terminal=sys.stdout.isatty())
     return "".join(as_json(row, indent=None) + "\n" for row in report.rows)
+
+
+def _has_plain_lines_only(report: Report) -> bool:
+    """Return whether a table is lines without a style, which nothing wraps."""
+    marked = any(line.startswith(NOT_PRIVATE) for line in report.lines)
+    return not (report.rows or marked or sys.stdout.isatty())
 
 
 def remarks_of(report: Report, *, output: str) -> Sequence[str]:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lazysketch.cli.view.output import item_text, visible
+from lazysketch.cli.view.output import NOT_PRIVATE, item_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,7 +65,7 @@ def table_text(report: Report) -> str:
             page.writelines(f"{line.rstrip()}\n" for line in lines)
         console.print()
     for line in report.lines:
-        style = "bold red" if line.startswith("NOT PRIVATE") else ""
+        style = "bold red" if line.startswith(NOT_PRIVATE) else ""
         console.print(Text(visible(line), style=style), soft_wrap=not terminal)
     return page.getvalue()
 

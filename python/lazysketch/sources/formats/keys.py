@@ -11,7 +11,6 @@ Cost: 0.1 us for an item, and some 0.3 us more for each different text.
 
 from __future__ import annotations
 
-import socket
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -119,6 +118,8 @@ def _key_of_text(text: str, bits: int) -> int | None:
         return key if key < 1 << bits else None
     if bits not in (IPV4_BITS, IPV6_BITS):
         return None
+    import socket  # late: few keys are addresses in text
+
     family = socket.AF_INET6 if ":" in text else socket.AF_INET
     try:
         packed = socket.inet_pton(family, text)

@@ -23,7 +23,6 @@ position when a file is opened again.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
 import stat
@@ -118,6 +117,8 @@ class FileReading:
         self.size = 0
         self._form = form
         self._device, self._inode = status.st_dev, status.st_ino
+        import hashlib  # late: few runs have positions
+
         self._hash = hashlib.blake2b(key=secret, digest_size=_DIGEST_BYTES)
 
     def saw(self, block: bytes, *, at: int) -> None:

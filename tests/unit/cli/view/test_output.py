@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from lazysketch.cli.view.output import (
+    NOT_PRIVATE,
     Report,
     tell,
+    text_of,
     visible,
     write,
 )
-from lazysketch.cli.view.table import fitting_table, table_of
+from lazysketch.cli.view.table import fitting_table, table_of, table_text
 from lazysketch.releases.rows import as_number
 
 ROWS = [
@@ -204,3 +206,9 @@ def test_integers_have_no_fraction() -> None:
 def test_values_have_an_exponent_only_if_they_are_long(value: float, shown: str) -> None:
     row = show([{"quantile": 0.5, "value": value}], width=80, fold=False).splitlines()[-1]
     assert row.split() == ["0.5", shown]
+
+
+@given(st.lists(st.text() | st.text("[]: \t\\").map(lambda text: NOT_PRIVATE + text)))
+def test_lines_without_rows_are_those_that_rich_writes(lines: list[str]) -> None:
+    report = Report(rows=[], summary={}, lines=lines)
+    assert text_of(report, output="table") == table_text(report)
