@@ -54,6 +54,7 @@ _SETTINGS: Final = StreamSettings(
     name=NAME, every="1min", slices=6, keep=2, domain=ITEMS, share=None, depth=2, width=32,
     epsilon=4.0, delta=1e-6,
 )  # fmt: skip
+_PATIENCE: Final = 2.0  # seconds until a feed is taken to tell nothing
 _MARGIN: Final = 50_000_000  # nanoseconds; any within the delay gives the same publication
 
 
@@ -131,9 +132,13 @@ class Reader:
 
     async def _events(self) -> tuple[bytes, ...]:
         events = events_of(self._streams.streams[NAME], after=-1)
-        found = (await anext(events), await anext(events))
-        await events.aclose()
-        return found
+        begin = await anext(events)
+        try:  # what is shown is told at once
+            return begin, await asyncio.wait_for(anext(events), _PATIENCE)
+        except asyncio.TimeoutError:
+            return (begin,)
+        finally:
+            await events.aclose()
 
     def close(self) -> None:
         """End the process."""
