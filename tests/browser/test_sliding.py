@@ -30,8 +30,8 @@ def test_the_last_span_and_its_alerts(browser: Browser, readers: Readers, tmp_pa
         page.wait_for_selector("#rows tr")
         page.locator("label", has_text="Last window").click()
         first = page.locator("#rows tr").first
-        expect(first).to_contain_text("a")
-        expect(first).to_contain_text(re.compile(r"1,[78]\d\d"))
+        expect(first).to_contain_text("a", timeout=30_000)
+        expect(first).to_contain_text(re.compile(r"1,[78]\d\d"), timeout=30_000)
         about = page.locator("#windows").inner_text()
         assert "the last 40 seconds at the end of a slice of 10 seconds" in about
         expect(page.locator("#windows tbody tr")).to_have_count(2)
@@ -39,7 +39,7 @@ def test_the_last_span_and_its_alerts(browser: Browser, readers: Readers, tmp_pa
         note = page.locator("#alerts-note").inner_text()
         assert note.startswith("Watched in each window of 40 seconds: a above 2,000, any name")
         assert "at most 1 % that one is wrong in 8,640 windows" in note
-        expect(page.locator("#alerts li.over")).to_have_count(2)
+        expect(page.locator("#alerts li.over")).to_have_count(2, timeout=30_000)
         expect(page.locator("#alerts li.lasts")).to_have_count(0)
         axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
         assert not axe.run(page).response["violations"]
@@ -48,7 +48,9 @@ def test_the_last_span_and_its_alerts(browser: Browser, readers: Readers, tmp_pa
             service.clock.now += SLICE
             assert host.publish("pages")
         lasting = page.locator("#alerts li.lasts")
-        expect(lasting).to_have_count(1)  # the page follows, and what lasts comes first
+        expect(lasting).to_have_count(
+            1, timeout=30_000
+        )  # the page follows, and what lasts comes first
         expect(page.locator("#alerts li").first).to_contain_text("is above 2,000")
 
 
