@@ -18,6 +18,7 @@ _STORED: Final = "tests/unit/store/test_stored_pipelines.py::"
 _PARTS: Final = "tests/unit/pipelines/test_pipeline.py::"
 _PEOPLE: Final = "tests/unit/pipelines/test_pipeline_of_people.py::"
 _STORED_PEOPLE: Final = "tests/unit/store/test_stored_pipelines_of_people.py::"
+_COMMAND_PEOPLE: Final = "tests/unit/cli/commands/test_pipeline_of_people.py::"
 _COMMAND: Final = "tests/unit/cli/commands/test_pipeline.py::"
 _RUN: Final = "lazysketch.cli.run.pipeline_run"
 
@@ -129,6 +130,13 @@ BUGS_OF_PIPELINES: Final = (
         patch=edited(
             "lazysketch.pipelines.part:_of_people", ("if part.column != user:", "if False:")
         ),
+    ),
+    PlantedBug(
+        name="people-of-a-pipeline-as-items",
+        subject="sensitivity",
+        claim="The command takes the field of the person as it takes items: 7 and '7' are two.",
+        caught_by=_COMMAND_PEOPLE + "test_a_person_is_one_however_it_is_written[parquet]",
+        patch=edited(f"{_RUN}:_rows_of", ("of_people.users, of", "of_people.items, of")),
     ),
     PlantedBug(
         name="people-of-the-part-before-in-a-record",

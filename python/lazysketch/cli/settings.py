@@ -261,7 +261,7 @@ class InputSettings:
     field: str | None
     delimiter: str | None
     encoding: str
-    items_type: str
+    items_type: str | None
     strict: bool
     weight: str | None = None
     max_weight: int | None = None
@@ -280,6 +280,7 @@ class InputSettings:
         times: bool = False,
         user: str | None = None,
         positions: Positions | None = None,
+        people_alone: bool = False,
     ) -> Source:
         """Return the inputs as one source, with the times of rows if requested.
 
@@ -288,6 +289,7 @@ class InputSettings:
             times: Whether the times of rows are needed.
             user: The field of the person, None for no people.
             positions: What was counted of each file before.
+            people_alone: Whether the field of the person may be that of the item.
         """
         from lazysketch.sources import open_source
 
@@ -311,6 +313,7 @@ class InputSettings:
             regex=self.regex,
             trusted_hops=self.trusted_hops,
             value=self.value,
+            people_alone=people_alone,
         )
 
 

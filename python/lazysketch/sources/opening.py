@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lazysketch.arguments import check_bools, check_texts
@@ -46,6 +47,7 @@ def open_source(
     regex: str | None = None,
     trusted_hops: int | None = None,
     value: str | None = None,
+    people_alone: bool = False,
 ) -> Source:
     """Open one or more inputs as one stream of rows.
 
@@ -104,6 +106,8 @@ def open_source(
             a float; for captures and most logs "size". ``batch.weights`` are then these numbers,
             float64 and without a limit. A row without one, or with NaN, is malformed. Not with
             ``weight``.
+        people_alone: Whether ``user`` may be the field of the item, for a reader that takes
+            the people of this source and the items of others.
 
     Returns:
         A source, which can be iterated over once.
@@ -133,7 +137,7 @@ def open_source(
         ['a', 'a'] [2. 9.]
     """
     check_texts(format=format)
-    check_bools(strict=strict, follow=follow, ahead=ahead)
+    check_bools(strict=strict, follow=follow, ahead=ahead, people_alone=people_alone)
     request = checked_request(
         field=field,
         encoding=encoding,
@@ -149,6 +153,7 @@ def open_source(
         trusted_hops=trusted_hops,
         value=value,
     )
+    request = replace(request, people_alone=people_alone)
     found = expand_paths(paths)
     if format in FORMATS and FORMATS[format].needs_field and not field:
         raise _missing_field(FORMATS[format], found[0])

@@ -150,9 +150,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = re.search(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert settings
     (folder / "lazysketch.toml").write_text(settings[1])
-    parts = re.search(r'^```toml title="flows.toml"\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL)
-    assert parts
-    (folder / "flows.toml").write_text(parts[1])
+    parts = re.findall(r'^```toml title="(.*?)"\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL)
+    assert {"flows.toml", "visits.toml"} <= {name for name, _ in parts}
+    for name, text in parts:
+        (folder / name).write_text(text)
     for day in ("monday", "tuesday"):
         with LazyCountMin(depth=4, width=64, epsilon=1.0, delta=1e-8, hash_seed=1) as sketch:
             sketch.update_many(["login", "logout"] * 200)

@@ -9,6 +9,7 @@ import click
 from lazysketch.cli.input_options import columns_input_options, files_argument
 from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import PRIVACY, gathered, option_with_default
+from lazysketch.cli.people_options import USER
 from lazysketch.cli.run.pipeline_run import PipelineSettings, run_of_pipeline
 from lazysketch.cli.settings import GuaranteeSettings
 
@@ -23,6 +24,7 @@ _RESULT: Final = (
         required=True,
         help="The statistics: a table for each, with the options of its verb.",
     ),
+    USER,
     click.option(
         "--horizon",
         type=int,
@@ -77,8 +79,8 @@ def pipeline(
     """Count several statistics of the same rows, under one guarantee.
 
     Each table of the file of parts is one statistic: its name, the verb that would count it
-    alone (top, distinct or quantiles), the field, and options of that verb. The parts share
-    the privacy such that their predicted errors are least together.
+    alone (top, distinct, quantiles, ranges or sums), the field, and options of that verb. The
+    parts share the privacy such that their predicted errors are least together.
 
     \b
     Examples:

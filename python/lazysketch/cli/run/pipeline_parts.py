@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch import DistinctCount, Distribution, HeavyHitters, Part, Ranges, Sums
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.cli.configuration import check_keys, parsed_settings, type_of
 from lazysketch.cli.input_options import ITEM_TYPES, NUMBERS
+from lazysketch.cli.people_options import are_bounded, bound_of_cells
 from lazysketch.cli.run.shown_statistics import check_ranges
 from lazysketch.cli.statistic_options import DistributionSettings
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lazysketch.pipelines.part import Live
+    from lazysketch.privacy.person_bound import PersonBound
     from lazysketch.specification.schedules import Schedule
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "SUMS",
     "TOP",
     "DescribedPart",
+    "column_of_people",
     "numbers_of",
     "read_parts",
 ]
@@ -41,10 +44,14 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 _SHARE: Final = 0.01
 _ROWS: Final = 20
 _BINS: Final = 1024
+_MOST_EVENTS: Final = 65_535
 
 _INTEGER, _NUMBER, _TEXT, _LIST = "an integer", "a number", "a string", "an array of numbers"
 _TEXTS: Final = "an array of strings"
 _COMMON: Final = {"statistic": _TEXT, "by": _TEXT, "importance": _NUMBER}
+_WEIGHTS: Final = {"weight": _TEXT, "max-weight": _INTEGER}
+_OF_CELLS: Final = {"cells": _INTEGER, "per-cell": _INTEGER, "most-people": _INTEGER}
+_OF_EVENTS: Final = {"per-person": _INTEGER, "most-people": _INTEGER}
 _OPTIONS: Final[dict[str, dict[str, str]]] = {
     TOP: {
         "share": _NUMBER,
@@ -52,6 +59,8 @@ _OPTIONS: Final[dict[str, dict[str, str]]] = {
         "width": _INTEGER,
         "depth": _INTEGER,
         "items-type": _TEXT,
+        **_WEIGHTS,
+        **_OF_CELLS,
     },
     DISTINCT: {"bits": _INTEGER, "levels": _INTEGER, "items-type": _TEXT},
     QUANTILES: {
@@ -61,8 +70,15 @@ _OPTIONS: Final[dict[str, dict[str, str]]] = {
         "scale": _TEXT,
         "edges": _LIST,
         "quantiles": _LIST,
+        **_OF_EVENTS,
     },
-    RANGES: {"bits": _INTEGER, "width": _INTEGER, "ranges": _TEXTS},
+    RANGES: {
+        "bits": _INTEGER,
+        "width": _INTEGER,
+        "ranges": _TEXTS,
+        **_WEIGHTS,
+        **_OF_EVENTS,
+    },
     SUMS: {
         "value": _TEXT,
         "items": _TEXT,
@@ -73,6 +89,7 @@ _OPTIONS: Final[dict[str, dict[str, str]]] = {
         "width": _INTEGER,
         "depth": _INTEGER,
         "items-type": _TEXT,
+        **_OF_CELLS,
     },
 }
 _SCALES: Final = ("linear", "log")
@@ -99,6 +116,9 @@ class DescribedPart:
         quantiles: The shares that are shown of a distribution.
         ranges: The ranges of keys that are shown.
         value: The field whose numbers are added up.
+        weight: The field of the weights; None if each row has weight 1.
+        max_weight: What larger weights are clipped to.
+        person_bound: What is counted of a person; None without people, and for distinct people.
         list_of_items: The file of the public list whose sums are shown.
         items: The items of that list, once it is read.
     """
@@ -113,6 +133,9 @@ class DescribedPart:
     quantiles: tuple[float, ...] = SHARES
     ranges: tuple[str, ...] = ()
     value: str | None = None
+    weight: str | None = None
+    max_weight: int | None = None
+    person_bound: PersonBound | None = None
     list_of_items: str = ""
     items: Sequence[str] | Sequence[int] = ()
 
@@ -120,12 +143,15 @@ class DescribedPart:
     def column(self) -> str:
         """A name for its fields and how they are read: what two parts may share."""
         value = "" if self.value is None else f" with {self.value}"
+        if self.weight is not None:
+            value = f" by {self.weight} up to {self.max_weight}"
         return f"{self.items_type} {self.field or ''}{value}"
 
     @property
     def numbers(self) -> str | None:
         """A name for the numbers beside the items of that column; None without any."""
-        return None if self.value is None else numbers_of(self.column)
+        has_numbers = self.value is not None or self.weight is not None
+        return numbers_of(self.column) if has_numbers else None
 
     def part(self, schedule: Schedule | None) -> Part:
         """Return the part of a pipeline.
@@ -135,10 +161,25 @@ class DescribedPart:
         """
         kind = _KINDS[self.statistic]
         options = {**self.options, **({} if schedule is None else {"schedule": schedule})}
-        importance = self.importance
+        if self.max_weight is not None:
+            options["max_weight"] = self.max_weight
+        if self.person_bound is not None:
+            options["person_bound"] = self.person_bound
         return Part(
-            kind, self.column, value=self.numbers, weight=None, importance=importance, **options
+            kind,
+            self.column,
+            value=None if self.value is None else self.numbers,
+            weight=None if self.weight is None else self.numbers,
+            importance=self.importance,
+            **options,
         )
+
+
+def column_of_people(user: str) -> str:
+    """Return the column of the field of the person: that of a part that counts its items."""
+    return DescribedPart(
+        name="", statistic=DISTINCT, items_type=ITEM_TYPES[0], options={}, field=user
+    ).column
 
 
 def numbers_of(column: str) -> str:
@@ -146,11 +187,12 @@ def numbers_of(column: str) -> str:
     return f"numbers of {column}"
 
 
-def read_parts(path: str) -> list[DescribedPart]:
+def read_parts(path: str, user: str | None = None) -> list[DescribedPart]:
     """Return the parts of a file, in its order.
 
     Args:
         path: A TOML file with a table for each part.
+        user: The field of the person; None if rows are protected.
 
     Raises:
         SourceError: A file that cannot be read.
@@ -162,10 +204,10 @@ def read_parts(path: str) -> list[DescribedPart]:
         raise ArgumentValueError(
             f"{_OPTION}: expected a table for each statistic, such as [pages], got none in {path}"
         )
-    return [_described(path, name, table) for name, table in tables.items()]
+    return [_described(path, name, table, user) for name, table in tables.items()]
 
 
-def _described(path: str, name: str, table: object) -> DescribedPart:
+def _described(path: str, name: str, table: object, user: str | None) -> DescribedPart:
     if not isinstance(table, dict):
         raise ArgumentTypeError(f"{path}: {name}: expected a table, got {type_of(table)}")
     where = f"{path}: [{name}]"
@@ -183,14 +225,58 @@ def _described(path: str, name: str, table: object) -> DescribedPart:
     for key, value in table.items():
         _check_type(f"{where} {key}", value, types[key])
     try:
-        return replace(
+        described = replace(
             _OF_STATISTIC[statistic](name, where, table),
             field=cast("str | None", table.get("by")),
             importance=checked_real("importance", table.get("importance", 1.0)),
+            person_bound=_bound(statistic, table, user),
+            **_weights(table),
         )
     except (ArgumentTypeError, ArgumentValueError) as error:
         told = str(error).removeprefix("--")
         raise type(error)(told if told.startswith(path) else f"{where} {told}") from None
+    if user is not None and statistic == DISTINCT and described.column != column_of_people(user):
+        raise ArgumentValueError(
+            f"{where} by: expected the field of --user for distinct items, and no items-type, as a "
+            "person may have any number of other items, got another"
+        )
+    return described
+
+
+def _bound(statistic: str, table: Mapping[str, object], user: str | None) -> PersonBound | None:
+    """Return what a part counts of a person; errors name the options as the verbs have them."""
+    if statistic == DISTINCT:
+        return None
+    given = {key: cast("int | None", table.get(key)) for key in (*_OF_CELLS, *_OF_EVENTS)}
+    if statistic in (TOP, SUMS):
+        return bound_of_cells(
+            user,
+            cells=given["cells"],
+            per_cell=given["per-cell"],
+            most_people=given["most-people"],
+            max_events_per_user=1,
+        )
+    bounds = {f"--{key}": given[key] for key in _OF_EVENTS}
+    if not are_bounded(user, bounds, max_events_per_user=1):
+        return None
+    from lazysketch.privacy.person_bound import PersonBound  # late: few runs bound people
+
+    events = given["per-person"]
+    events = 1 if events is None else checked_integer("per-person", events, most=_MOST_EVENTS)
+    return PersonBound(events=events, most_people=given["most-people"])
+
+
+def _weights(table: Mapping[str, object]) -> dict[str, Any]:
+    """Return the settings of weights of a part; both or none."""
+    found = {"weight": table.get("weight"), "max_weight": table.get("max-weight")}
+    if (found["weight"] is None) != (found["max_weight"] is None):
+        name, other = "weight", "max-weight"
+        if found["weight"] is None:
+            name, other = other, name
+        raise ArgumentTypeError(f"{other}: expected one with {name}, got none")
+    if found["max_weight"] is not None:
+        found["max_weight"] = checked_integer("max-weight", found["max_weight"])
+    return found
 
 
 def _top(name: str, where: str, table: Mapping[str, object]) -> DescribedPart:

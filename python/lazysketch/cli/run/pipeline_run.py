@@ -16,15 +16,15 @@ from lazysketch import Pipeline
 from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.files import read_public_list
 from lazysketch.cli.run.operator_report import report_to_operator, status_of
-from lazysketch.cli.run.people import advice_on_names
+from lazysketch.cli.run.people import advice_on_names, refusals
 from lazysketch.cli.run.pipeline_end import PartInput, PipelineEnd, check_folder
-from lazysketch.cli.run.pipeline_parts import TOP, numbers_of, read_parts
+from lazysketch.cli.run.pipeline_parts import TOP, column_of_people, numbers_of, read_parts
 from lazysketch.cli.run.signals import Signals, end_as_ctrl_c
 from lazysketch.cli.run.topics import is_topic
 from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import ArgumentValueError, HorizonError, LazySketchError
-from lazysketch.pipelines.columns import ColumnWithGaps
+from lazysketch.pipelines.columns import ColumnWithGaps, people_of
 from lazysketch.sources.columns import Columns
 from lazysketch.sources.io.naming import STANDARD_INPUT
 from lazysketch.specification.schedules import Single
@@ -49,6 +49,7 @@ class PipelineSettings:
 
     Attributes:
         parts: The file of the parts.
+        user: The field of the person; None to protect rows.
         horizon: Longest possible stream; None for any.
         steps: Expected number of rows; None for the horizon, or a million.
         save_releases: The folder of the releases; None for nowhere.
@@ -57,6 +58,7 @@ class PipelineSettings:
     """
 
     parts: str
+    user: str | None
     horizon: int | None
     steps: int | None
     save_releases: str | None
@@ -86,13 +88,15 @@ def run_of_pipeline(
     Raises:
         LazySketchError: The failure that ended the reading early, after the result is written.
     """
-    parts = [_with_its_list(part, files, reading) for part in read_parts(counting.parts)]
+    parts = [
+        _with_its_list(part, files, reading) for part in read_parts(counting.parts, counting.user)
+    ]
     if counting.save_releases is not None:
         names = [part.name for part in parts]
         check_folder(counting.save_releases, names, overwrite=counting.overwrite)
     charging = Charging(charged)
     charging.check()
-    columns = _opened(parts, files, reading)
+    columns = _opened(parts, files, reading, user=counting.user)
     pipeline = _pipeline(parts, counting, guarantee, columns)
     try:
         run = _Run(pipeline, parts, columns, counting, reading=reading)
@@ -116,15 +120,23 @@ def _with_its_list(
 
 
 def _opened(
-    parts: Sequence[DescribedPart], files: tuple[str, ...], reading: InputSettings
+    parts: Sequence[DescribedPart],
+    files: tuple[str, ...],
+    reading: InputSettings,
+    *,
+    user: str | None,
 ) -> Columns:
-    """Return a source for each field that is counted."""
+    """Return a source for each field that is counted, and for that of the person."""
     if any(map(is_topic, files)):
         raise ArgumentValueError("files: expected files or a pipe, got a topic of Kafka")
     sources: dict[str, Source] = {}
+    if user is not None:  # items of any type: they are those of the field, and people are text
+        of_people = replace(reading, field=user, items_type=None)
+        sources[column_of_people(user)] = of_people.open(files, user=user, people_alone=True)
     for part in parts:
         if part.column not in sources:
             of_part = replace(reading, field=part.field, items_type=part.items_type)
+            of_part = replace(of_part, weight=part.weight, max_weight=part.max_weight)
             sources[part.column] = replace(of_part, value=part.value).open(files)
     return Columns(sources)
 
@@ -145,6 +157,7 @@ def _pipeline(
         relation=guarantee.relation,
         horizon=counting.horizon,
         rows=counting.steps,
+        user=None if counting.user is None else column_of_people(counting.user),
     )
 
 
@@ -186,6 +199,7 @@ class _Run:
             self._complete()
         finally:
             signals.finishing()
+            refused = self._refused()  # closing forgets the people
             self._pipeline.close()
         status = self._end.tell()
         charging.end()
@@ -194,6 +208,8 @@ class _Run:
             charging.remind()
         for source in sources:
             report_to_operator(source, seconds=self._seconds, interrupted=self._interrupted)
+        for told in refused:
+            tell(f"{told} (for the operator, outside the guarantee)")
         for part in self._parts:
             fields = self._columns.sources[part.column].tally.fields
             if part.statistic == TOP and (advice := advice_on_names(fields)):
@@ -203,11 +219,20 @@ class _Run:
         status = status or (0 if self._interrupted else max(map(status_of, sources)))
         return signals.status if self._interrupted or signals.first is not None else status
 
+    def _refused(self) -> list[str]:
+        """Return what the bound of people refused in each part, for the operator."""
+        told = []
+        for name in self._pipeline:
+            people = people_of(self._pipeline[name])
+            if people is not None and (people.refused or sys.stderr.isatty()):
+                told.append(f"{name}: {refusals(people)}")
+        return told
+
     def _read(self) -> None:
         begin = time.perf_counter()
         try:
             for batch in self._batches:
-                self._pipeline.update_many(_rows_of(batch))
+                self._pipeline.update_many(_rows_of(batch, self._pipeline.user))
         except KeyboardInterrupt:
             self._interrupted = True
         except BaseException as failure:
@@ -260,8 +285,8 @@ class _Run:
         )
 
 
-def _rows_of(batch: ColumnBatch) -> Mapping[str, ColumnWithGaps]:
-    """Return the rows of a batch as the columns of a pipeline."""
+def _rows_of(batch: ColumnBatch, user: str | None) -> Mapping[str, ColumnWithGaps]:
+    """Return the rows of a batch as the columns of a pipeline, with that of the people."""
     rows = {
         name: ColumnWithGaps(one.items, one.empty_rows, one.rows)
         for name, one in batch.columns.items()
@@ -271,4 +296,8 @@ def _rows_of(batch: ColumnBatch) -> Mapping[str, ColumnWithGaps]:
         for name, one in batch.columns.items()
         if one.weights is not None
     }
-    return {**rows, **numbers}
+    if user is None:
+        return {**rows, **numbers}
+    of_people = batch.columns[user]  # as text: 7 and "7" are one person
+    people = ColumnWithGaps(of_people.users, of_people.empty_rows, of_people.rows)
+    return {**rows, **numbers, user: people}

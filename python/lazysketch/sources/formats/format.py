@@ -134,7 +134,7 @@ class Format:
             times=request.times,
             time=self._time(request),
             time_unit=self.time_unit or request.time_unit,
-            user=self._user(request.user, field),
+            user=self._user(request.user, None if request.people_alone else field),
             regex=request.regex,
             trusted_hops=request.trusted_hops,
             value=request.value,

@@ -40,6 +40,7 @@ class Selection:
         regex: The expression whose groups are the fields, or None.
         trusted_hops: How many proxies before the server are trusted; None for all of them.
         value: The field of a number of each row, or None; weights are then these numbers.
+        people_alone: Whether the field of the person may be that of the item.
     """
 
     field: str | None
@@ -55,6 +56,7 @@ class Selection:
     regex: str | None = None
     trusted_hops: int | None = None
     value: str | None = None
+    people_alone: bool = False
 
     def columns(self) -> list[tuple[str, str]]:
         """Return the role (field, weight, value, time or user) and name of each selected field."""
