@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.ranges import Ranges
@@ -53,6 +54,7 @@ _REQUIRED_OF_SUMS: Final = (
     ("domain", "the public list of items"),
     ("horizon", "the number of slices after which the stream ends"),
 )
+_MOST_EVENTS: Final = 65_535  # of a person
 _SCALES: Final = ("linear", "log")
 # What a statistic has no use for, unless it says so.
 _OF_ITEMS: Final = (
@@ -108,6 +110,7 @@ def _values(settings: StreamSettings) -> TableSpec:
         epsilon=settings.epsilon,
         delta=settings.delta,
         relation=settings.relation,
+        person_bound=_bound_of_events(settings),
         schedule=Batch(),
     )
 
@@ -127,6 +130,7 @@ def _ranges(settings: StreamSettings) -> TableSpec:
         relation=settings.relation,
         # Without the field of a weight each key weighs 1, and needs the noise of 1.
         max_weight=1 if settings.weight is None else settings.max_weight,
+        person_bound=_bound_of_events(settings),
         schedule=Batch(horizon=settings.horizon),
     )
 
@@ -145,9 +149,29 @@ def _sums(settings: StreamSettings) -> SumsSpec:
         epsilon=settings.epsilon,
         delta=settings.delta,
         relation=settings.relation,
+        person_bound=_bound_of_cells(settings),
         # Sums without an end would outgrow their cells.
         schedule=Batch(horizon=settings.horizon),
     )
+
+
+def _bound_of_events(settings: StreamSettings) -> PersonBound | None:
+    """Return what counts of a person over the life of the stream, anywhere; None without people."""
+    events = settings.per_person
+    if settings.user is None:
+        if events is not None:
+            raise ArgumentTypeError("per_person: expected it with user, got it alone")
+        return None
+    events = 1 if events is None else checked_integer("per_person", events, most=_MOST_EVENTS)
+    return PersonBound(events=events, most_people=settings.most_people)
+
+
+def _bound_of_cells(settings: StreamSettings) -> PersonBound | None:
+    """Return what counts of a person over the life of the stream, by items; None without people."""
+    if settings.user is None:
+        return None
+    per_cell = checked_integer("per_cell", settings.per_cell, most=_MOST_EVENTS)
+    return PersonBound(cells=settings.cells, events=per_cell, most_people=settings.most_people)
 
 
 def _bounds_of(settings: StreamSettings) -> tuple[float, float]:
@@ -196,7 +220,7 @@ STATISTICS: Final = {
         spec=_values,
         live=Distribution,
         stored=Store.distribution,
-        settings=("low", "high", "bins", "scale", "edges"),
+        settings=("low", "high", "bins", "scale", "edges", "user", "per_person"),
         item_type=NUMBERS,
     ),
     "ranges": StatisticKind(
@@ -204,14 +228,14 @@ STATISTICS: Final = {
         spec=_ranges,
         live=Ranges,
         stored=Store.ranges,
-        settings=("bits", "width", "weight", "horizon"),
+        settings=("bits", "width", "weight", "horizon", "user", "per_person"),
     ),
     "sums": StatisticKind(
         counted="sums",
         spec=_sums,
         live=Sums,
         stored=Store.sums,
-        settings=("value", "low", "high", "step", "horizon", "domain", "depth", "width"),
+        settings=("value", "low", "high", "step", "horizon", "domain", "depth", "width", "user"),
     ),
 }
 """The kinds by their names."""

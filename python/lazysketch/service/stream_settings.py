@@ -85,7 +85,9 @@ class StreamSettings:
         user: the field of the person; None if single events are protected.
         cells: cells of a person in each row, with ``user``.
         per_cell: events of a person in each cell, with ``user``.
-        most_people: people of a window, with ``user``.
+        per_person: events of a person, of kind ``"values"`` or ``"ranges"`` with ``user``; 1 when
+            None.
+        most_people: people of a window, or of a statistic, with ``user``.
         depth: rows of a table.
         width: columns of a table; chosen from the share when None.
         low: the lowest value to tell apart, of kind ``"values"``; never read off the data.
@@ -139,6 +141,7 @@ class StreamSettings:
     user: str | None = None
     cells: int = 10
     per_cell: int = 1
+    per_person: int | None = None
     most_people: int | None = None
     depth: int | None = None
     width: int | None = None

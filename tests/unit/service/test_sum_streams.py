@@ -270,7 +270,7 @@ def test_both_tables_are_charged(tmp_path: Path) -> None:
         ({"low": None}, ArgumentTypeError, "low: expected the lowest"),
         ({"high": -1}, ArgumentValueError, "high: expected"),
         ({"step": 7}, ArgumentValueError, "step: expected"),
-        ({"user": "who"}, ArgumentTypeError, "user: expected none for sums"),
+        ({"per_person": 2}, ArgumentTypeError, "per_person: expected none for sums"),
         ({"bits": 3}, ArgumentTypeError, "bits: expected none for sums"),
         ({"kafka": "a:1", "topics": ["t"], "format": "lines"}, ArgumentTypeError, "format: exp"),
     ],
