@@ -72,7 +72,7 @@ format: check-test-tools $(VENV)/develop  ## rewrite Python and Rust in the hous
 	$(BIN)/ruff format .
 	cargo fmt --all
 
-bench: check-demo-tools $(VENV)/installed $(VENV)/bench  ## speed beside what others use (5 minutes), into benches/record/
+bench: check-demo-tools $(VENV)/installed $(VENV)/bench  ## speed beside what others use (10 minutes), into benches/record/
 	cargo build --release --locked --quiet --package lazysketch-benches
 	$(BIN)/python -m benches.python run
 

@@ -125,6 +125,18 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
         + "heavy_hitters/test_arrival.py::test_any_order_gives_the_same_names[dictionary]",
     ),
     PlantedBug(
+        name="noise-of-threads-begins-anew",
+        subject="discovery",
+        claim="Epochs of a batch in several threads have the noise of the first epochs again.",
+        caught_by="discovery_in_threads any_number_of_threads_publishes_the_same_names",
+    ),
+    PlantedBug(
+        name="last-thread-says-when-a-name-came",
+        subject="discovery",
+        claim="A name has the epoch of the thread that published it last.",
+        caught_by="discovery_in_threads any_number_of_threads_publishes_the_same_names",
+    ),
+    PlantedBug(
         name="counts-of-an-epoch-stay",
         subject="discovery",
         claim="An event counts in its epoch and in the next.",

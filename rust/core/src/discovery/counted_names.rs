@@ -9,8 +9,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::Discovery;
 use super::name::CHUNK;
+use super::{Discovery, State};
 use crate::item::Item;
 use crate::{Error, Result, memory};
 use zeroize::Zeroize;
@@ -45,7 +45,7 @@ impl Discovery {
             for (at, out) in items.iter_mut().enumerate() {
                 *out = item(start + at);
             }
-            state.identities.fill(items, identities, |_| None);
+            state.keys.identities.fill(items, identities, |_| None);
             order.extend(identities.iter().copied().zip(start as u32..));
         }
         if !planted!("names-of-workers-in-the-order-of-arrival") {
@@ -61,13 +61,13 @@ impl Discovery {
         item: impl Fn(usize) -> Item<'a>,
         units: impl Fn(usize) -> u64,
     ) {
-        let Some(state) = &mut self.state else {
+        let Some(State { keys, counting, .. }) = &mut self.state else {
             return;
         };
         for &(identity, number) in &names.order {
             let number = number as usize;
             let units = planted!("copies-of-a-name-count-once", 1, units(number));
-            state.add(identity, units, item(number));
+            counting.add(keys, identity, units, item(number));
         }
     }
 }

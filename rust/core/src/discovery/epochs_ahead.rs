@@ -14,7 +14,7 @@ impl Discovery {
         let epoch = self.epoch_ahead(ahead);
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         if epoch != self.epoch && !state.ahead.contains_key(&epoch) {
-            let counts = Counts::new(&self.design, &self.spec, &state.identities)?;
+            let counts = Counts::new(&self.design, &self.spec, &state.keys.identities)?;
             state.ahead.insert(epoch, counts);
         }
         Ok(())
@@ -40,7 +40,7 @@ impl Discovery {
         if let Some(state) = &mut self.state
             && let Some(later) = state.ahead.get_mut(&epoch)
         {
-            std::mem::swap(&mut state.counts, later);
+            std::mem::swap(&mut state.counting.counts, later);
         }
     }
 

@@ -12,7 +12,9 @@
 //! | [`spec`] | guarantee, variant, noise and threshold |
 //! | `decision`, `selection`, `threshold`, `laplace` | which names are published: by exact counts; by noisy ones |
 //! | `epoch_counts`, `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
+//! | `counting` | how the events of an epoch are counted, and its end |
 //! | `epochs_ahead` | epochs whose events come before those of earlier ones |
+//! | `epochs_in_threads` | whole epochs of a batch, side by side |
 //! | `counted_names`, `long_items` | names with their counts; what saves hashing of repeated items |
 //! | [`name`] | identity of items, and what is published of them |
 //!
@@ -27,10 +29,12 @@
 //! "Releasing Search Queries and Clicks Privately", WWW 2009 (thresholds of exact counts).
 
 pub(crate) mod counted_names;
+mod counting;
 mod decision;
 mod dictionary;
 mod epoch_counts;
 mod epochs_ahead;
+mod epochs_in_threads;
 mod laplace;
 mod long_items;
 mod misra_gries;
@@ -43,13 +47,13 @@ pub mod spec;
 mod threshold;
 
 use crate::item::Item;
-use crate::key::{MasterKey, Purpose, SketchId, WideKey};
+use crate::key::{MasterKey, Purpose, SketchId};
 use crate::noise::prf::NoiseFunction;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
+use counting::{Counting, Keys};
 use epoch_counts::Counts;
-use long_items::LongItems;
 use name::{CHUNK, Identities, Kept};
 use selection::Selection;
 use spec::{Design, DiscoverySpec, Law};
@@ -72,17 +76,15 @@ pub struct Discovery {
 
 /// State that `close` destroys.
 struct State {
-    key: WideKey,
-    identities: Identities,
-    fingerprinter: Fingerprinter,
-    counts: Counts,
-    /// Those of later epochs, of which events have come.
+    keys: Keys,
+    /// Of the open epoch.
+    counting: Counting,
+    /// Counts of later epochs, of which events have come.
     ahead: BTreeMap<u64, Counts>,
-    long_items: LongItems,
 }
 
 impl Discovery {
-    /// Allocates all memory except that of published names.
+    /// Allocates all memory except that of published names, and of further threads of a batch.
     pub(crate) fn new(
         spec: DiscoverySpec,
         key: &MasterKey,
@@ -96,12 +98,13 @@ impl Discovery {
         let identities = Identities::new(key, Purpose::ItemIdentity, id, &parameters);
         let counts = Counts::new(&design, &spec, &identities)?;
         let state = State {
-            key: key.derive_wide(Purpose::Discovery, id, &parameters),
-            identities,
-            fingerprinter,
-            counts,
+            keys: Keys {
+                noise: key.derive_wide(Purpose::Discovery, id, &parameters),
+                identities,
+                fingerprinter,
+            },
+            counting: Counting::new(counts)?,
             ahead: BTreeMap::new(),
-            long_items: LongItems::new()?,
         };
         Ok(Self {
             spec,
@@ -136,10 +139,13 @@ impl Discovery {
             .map(|((kept, _), &epoch)| (kept, epoch))
     }
 
-    /// Counts events, one step each. The caller has checked the batch, and that the sketch is open.
-    pub(crate) fn feed(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
+    /// Counts events, one step each, in at most `threads` threads. The caller has checked the batch,
+    /// and that the sketch is open.
+    pub(crate) fn feed(&mut self, items: Items<'_>, weights: Option<&[u64]>, threads: usize) {
         let mut start = 0;
         while start < items.len() {
+            let rest = weights.map(|weights| &weights[start..]);
+            start += self.feed_epochs(items.slice(start, items.len()), rest, threads);
             let room = self.spec.steps_per_epoch - self.taken;
             let events = room.min((items.len() - start) as u64);
             let end = start + events as usize;
@@ -156,8 +162,9 @@ impl Discovery {
     pub(crate) fn feed_one(&mut self, item: Item<'_>, weight: u64) {
         let weight = weight.min(self.spec.largest_count());
         if let Some(state) = &mut self.state {
-            state.count(&[item], |_| weight, &mut [0]);
-            state.long_items.forget();
+            let State { keys, counting, .. } = state;
+            counting.count(keys, &[item], |_| weight, &mut [0]);
+            counting.forget();
         }
         self.tick(1);
     }
@@ -195,17 +202,12 @@ impl Discovery {
         let mut came_ahead = false;
         if let Some(state) = &mut self.state {
             let epoch = self.epoch;
-            state.publish(&self.design, epoch, |mut kept, mut identity| {
-                if planted!("truncated-names-are-one-name") && kept.truncated {
-                    (kept.fingerprint, identity) = (0, 0);
-                }
-                self.candidates.entry((kept, identity)).or_insert(epoch);
+            let State { keys, counting, .. } = state;
+            counting.end(keys, &self.design, epoch, |name| {
+                self.candidates.entry(name).or_insert(epoch);
             });
-            if !planted!("counts-of-an-epoch-stay") {
-                state.counts.clear();
-            }
             if let Some(following) = state.ahead.remove(&(epoch + 1)) {
-                state.counts = following;
+                state.counting.counts = following;
                 came_ahead = true;
             }
         }
@@ -231,7 +233,7 @@ impl Discovery {
     /// The noise of ranks of an epoch (0 is shared), for the oracle in tests.
     pub(crate) fn draws(&self, epoch: u64, slots: &[u64]) -> Result<Vec<i64>> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
-        let prf = NoiseFunction::new(&state.key.of_epoch(epoch));
+        let prf = NoiseFunction::new(&state.keys.noise.of_epoch(epoch));
         let draw = |&slot: &u64| match &self.design.law {
             Law::Laplace(laplace) => laplace.draw(&prf, slot),
             Law::Selection(selection) => {
@@ -247,12 +249,13 @@ impl Discovery {
     /// The identities of all dummies and then of the items, which decide evictions, for the oracle.
     pub(crate) fn identities(&self, items: Items<'_>) -> Result<Vec<u128>> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
-        let mut found = state.identities.dummies(self.design.slots as usize)?;
+        let identities = &state.keys.identities;
+        let mut found = identities.dummies(self.design.slots as usize)?;
         memory::reserve(&mut found, items.len())?;
         items.for_each_item_chunk::<CHUNK>(|_, chunk| {
-            let mut identities = [0; CHUNK];
-            (state.identities).fill(chunk, &mut identities[..chunk.len()], |_| None);
-            found.extend(&identities[..chunk.len()]);
+            let mut own = [0; CHUNK];
+            identities.fill(chunk, &mut own[..chunk.len()], |_| None);
+            found.extend(&own[..chunk.len()]);
         });
         Ok(found)
     }
@@ -266,88 +269,13 @@ impl Discovery {
     /// At the end of a batch: the memory of its items may hold others in the next one.
     fn forget_items(&mut self) {
         if let Some(state) = &mut self.state {
-            state.long_items.forget();
+            state.counting.forget();
         }
     }
 
     fn add_all(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
-        let most = self.spec.largest_count();
-        let Some(state) = &mut self.state else {
-            return;
-        };
-        items.for_each_item_chunk::<CHUNK>(|offset, chunk| {
-            let weight = |at: usize| weights.map_or(1, |weights| weights[offset + at].min(most));
-            state.count(chunk, weight, &mut [0; CHUNK]);
-        });
-    }
-}
-
-impl State {
-    #[inline]
-    fn count(&mut self, items: &[Item<'_>], weight: impl Fn(usize) -> u64, buffer: &mut [u128]) {
-        let identities = &mut buffer[..items.len()];
-        let (slots, fingerprinter) = (self.counts.slots(), &self.fingerprinter);
-        let long_items = &self.long_items;
-        let recall = |item: Item<'_>| {
-            let seen = long_items.recall(item);
-            seen.or_else(|| slots.recall(item, fingerprinter.item(item)))
-        };
-        let hashed = self.identities.fill(items, identities, recall);
-        if planted!("identity-by-fingerprint") {
-            for (identity, &item) in identities.iter_mut().zip(items) {
-                let fingerprint = u128::from(fingerprinter.item(item));
-                *identity = fingerprint << 64 | fingerprint;
-            }
-        }
-        slots.read_ahead(identities);
-        for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
-            self.add(identity, weight(position), item);
-            self.long_items.remember(item, identity);
-            if hashed >> position & 1 == 1 {
-                let fingerprint = self.fingerprinter.item(item);
-                self.counts.slots_mut().remember(identity, fingerprint);
-            }
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, identity: u128, weight: u64, item: Item<'_>) {
-        let fingerprinter = &self.fingerprinter;
-        match &mut self.counts {
-            Counts::Dictionary(counts) => counts.add(identity, weight, item, fingerprinter),
-            Counts::MisraGries(counts) => counts.add(identity, weight, item, fingerprinter),
-        }
-    }
-
-    /// Calls `with` on each name that is published, and its identity. Random bits are drawn by the
-    /// rank of identities. Under Misra-Gries the dummies draw too, so the number of draws does not
-    /// depend on the data. The dictionary draws for the items it has.
-    fn publish(&mut self, design: &Design, epoch: u64, mut with: impl FnMut(Kept, u128)) {
-        let prf = NoiseFunction::new(&self.key.of_epoch(epoch));
-        let used = match &self.counts {
-            Counts::Dictionary(counts) => counts.used(),
-            Counts::MisraGries(_) => design.slots as usize,
-        };
-        self.counts.slots_mut().sort(used);
-        let slots = self.counts.slots();
-        let shared = design.shared_noise(&prf);
-        let mut published = [false; CHUNK];
-        for start in (0..used).step_by(CHUNK) {
-            let published = &mut published[..CHUNK.min(used - start)];
-            let count = |at: usize| {
-                let count = self.counts.count(slots.sorted(start + at)) as i64;
-                planted!("threshold-2-low", count + 2, count)
-            };
-            let first = start as u64 + 1;
-            let first = planted!("discovery-noise-repeats-after-64-slots", 1, first);
-            let first = planted!("first-slot-takes-the-shared-noise", first - 1, first);
-            design.decide(&prf, shared, first, count, published);
-            for at in (0..published.len()).filter(|&at| published[at]) {
-                let slot = slots.sorted(start + at);
-                if let Some(name) = slots.name(slot, &self.fingerprinter) {
-                    with(name, slots.identity(slot));
-                }
-            }
+        if let Some(State { keys, counting, .. }) = &mut self.state {
+            counting.add_all(keys, items, weights, self.spec.largest_count());
         }
     }
 }

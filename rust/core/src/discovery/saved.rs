@@ -15,7 +15,7 @@ const CANDIDATE: usize = 8 + 16 + 1 + 1 + 8 + 4;
 impl Discovery {
     /// Bytes that [`Self::save`] writes.
     pub(crate) fn saved_bytes(&self) -> Result<usize> {
-        let counts = match &self.state.as_ref().ok_or(Error::Closed)?.counts {
+        let counts = match &self.state.as_ref().ok_or(Error::Closed)?.counting.counts {
             Counts::Dictionary(counts) => counts.saved_bytes(),
             Counts::MisraGries(counts) => counts.saved_bytes(),
         };
@@ -40,7 +40,7 @@ impl Discovery {
             out.put((kept.bytes.len() as u32).to_le_bytes());
             out.put_bytes(&kept.bytes);
         }
-        match &state.counts {
+        match &state.counting.counts {
             Counts::Dictionary(counts) => counts.save(out),
             Counts::MisraGries(counts) => counts.save(out),
         }
@@ -63,7 +63,7 @@ impl Discovery {
             }
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        match &mut state.counts {
+        match &mut state.counting.counts {
             Counts::Dictionary(counts) => counts.restore(from),
             Counts::MisraGries(counts) => counts.restore(from),
         }

@@ -96,7 +96,7 @@ impl HeavySketch {
         self.update_many_in_threads(items, weights, 1)
     }
 
-    /// As [`Self::update_many`], in at most `threads` threads, of which discovery uses one.
+    /// As [`Self::update_many`], in at most `threads` threads.
     pub fn update_many_in_threads(
         &mut self,
         items: Items<'_>,
@@ -106,7 +106,7 @@ impl HeavySketch {
         check_items(items)?;
         self.sketch
             .update_many_in_threads(items, weights, threads)?;
-        self.discovery.feed(items, weights);
+        self.discovery.feed(items, weights, threads);
         Ok(())
     }
 
@@ -115,7 +115,7 @@ impl HeavySketch {
         check_items(rows.items())?;
         self.sketch.update_rows(rows)?;
         for (items, weights, empty) in rows.pieces() {
-            self.discovery.feed(items, weights);
+            self.discovery.feed(items, weights, 1);
             self.discovery
                 .tick(planted!("empty-rows-take-no-step", 0, empty));
         }
