@@ -32,7 +32,13 @@ from lazysketch.privacy.charges import Charge, PlainPart, charge_of, sum_up, tot
 from lazysketch.privacy.composable import Composable, check_together, mechanisms_of
 from lazysketch.privacy.composed_counts import composed_counts
 from lazysketch.privacy.curve import GaussianCurve
-from lazysketch.privacy.person_bound import PersonBound, largest_bound, protects_people
+from lazysketch.privacy.person_bound import (
+    CountedOnce,
+    CountedPerson,
+    PersonBound,
+    largest_bound,
+    protects_people,
+)
 from lazysketch.privacy.relations import (
     LARGEST_EPSILON,
     SMALLEST_DELTA,
@@ -109,6 +115,14 @@ class Composition:
     def person_bound(self) -> PersonBound | None:
         """What is counted of a person by a part, at most; None if events are protected."""
         return largest_bound([part.person_bound for part in self.parts])
+
+    @property
+    def _counted(self) -> PersonBound | str | None:
+        """What is counted of a person, to be read: no part may have all the largest numbers."""
+        bounds = {part.person_bound for part in self.parts} - {CountedPerson(), CountedOnce()}
+        if None in bounds or len(bounds) < 2:
+            return self.person_bound
+        return "of whom each part counts what its own bound allows"
 
     @property
     def protects_people(self) -> bool:
@@ -284,7 +298,7 @@ class Composition:
         if self.relation is None:
             return f"{start}{self}"
         return start + promise(
-            person_bound=self.person_bound,
+            person_bound=self._counted,
             epsilon=self.epsilon,
             delta=self.delta,
             relation=self.relation,
@@ -299,7 +313,7 @@ class Composition:
             line = f"({epsilon:g}, {self.delta:g})-DP"
         else:
             line = guarantee(
-                person_bound=self.person_bound,
+                person_bound=self._counted,
                 epsilon=epsilon,
                 delta=self.delta,
                 relation=self.relation,
