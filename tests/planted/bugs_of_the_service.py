@@ -61,7 +61,7 @@ BUGS_OF_THE_SERVICE: Final = (
         subject="sensitivity",
         claim="A new stream without a field of weights pays for a largest weight.",
         caught_by="tests/unit/service/test_new_streams.py::"
-        "test_a_largest_weight_of_events_without_weights_is_refused",
+        "test_a_largest_weight_of_events_without_weights_is_refused[values0]",
         patch=edited(
             "lazysketch.service.definitions:check_new_stream",
             ("settings.weight is None and", "False and"),
