@@ -258,21 +258,22 @@ def test_a_header_alone_has_no_row(tmp_path: Path) -> None:
 
 def test_a_live_pipe_yields_what_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
     outlet, inlet = os.pipe()
-    monkeypatch.setattr(sys, "stdin", os.fdopen(outlet, "r"))
-    batches = iter(open_source("-", format="csv", field="b"))
-    # If a row is held back, closing the pipe makes the test fail instead of hang.
-    guard = threading.Timer(20, os.close, [inlet])
-    guard.start()
-    os.write(inlet, b"a,b\n1,first\n")
-    assert rows_of_batch(next(batches)) == ["first"]
-    os.write(inlet, b'2,"sec\n')
-    os.write(inlet, b'ond"\n3,')
-    assert rows_of_batch(next(batches)) == ["sec\nond"]
-    os.write(inlet, b"third\n")
-    assert rows_of_batch(next(batches)) == ["third"]
-    guard.cancel()
-    os.close(inlet)
-    assert list(batches) == []
+    with os.fdopen(outlet, "r") as standard_input:
+        monkeypatch.setattr(sys, "stdin", standard_input)
+        batches = iter(open_source("-", format="csv", field="b"))
+        # If a row is held back, closing the pipe makes the test fail instead of hang.
+        guard = threading.Timer(20, os.close, [inlet])
+        guard.start()
+        os.write(inlet, b"a,b\n1,first\n")
+        assert rows_of_batch(next(batches)) == ["first"]
+        os.write(inlet, b'2,"sec\n')
+        os.write(inlet, b'ond"\n3,')
+        assert rows_of_batch(next(batches)) == ["sec\nond"]
+        os.write(inlet, b"third\n")
+        assert rows_of_batch(next(batches)) == ["third"]
+        guard.cancel()
+        os.close(inlet)
+        assert list(batches) == []
 
 
 def test_tables_of_text_are_read_without_pyarrow(tmp_path: Path) -> None:

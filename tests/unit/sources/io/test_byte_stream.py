@@ -126,22 +126,23 @@ def test_a_live_pipe_yields_what_has_arrived(
     monkeypatch: pytest.MonkeyPatch, *, form: str, compressed: bool
 ) -> None:
     outlet, inlet = os.pipe()
-    monkeypatch.setattr(sys, "stdin", os.fdopen(outlet, "r"))
-    batches = iter(open_source("-", format=form))
-    # If a row is held back, closing the pipe makes the test fail instead of hang.
-    guard = threading.Timer(20, os.close, [inlet])
-    guard.start()
-    deflate = zlib.compressobj(wbits=31)
-    for row in ("first", "second", "third"):
-        data = f"{row}\nhalf a r".encode() if row == "third" else f"{row}\n".encode()
-        if compressed:
-            data = deflate.compress(data) + deflate.flush(zlib.Z_SYNC_FLUSH)
-        os.write(inlet, data)
-        assert next(batches).item_list == [row]
-    guard.cancel()
-    os.write(inlet, deflate.compress(b"ow") + deflate.flush() if compressed else b"ow")
-    os.close(inlet)
-    assert [batch.item_list for batch in batches] == [["half a row"]]
+    with os.fdopen(outlet, "r") as standard_input:
+        monkeypatch.setattr(sys, "stdin", standard_input)
+        batches = iter(open_source("-", format=form))
+        # If a row is held back, closing the pipe makes the test fail instead of hang.
+        guard = threading.Timer(20, os.close, [inlet])
+        guard.start()
+        deflate = zlib.compressobj(wbits=31)
+        for row in ("first", "second", "third"):
+            data = f"{row}\nhalf a r".encode() if row == "third" else f"{row}\n".encode()
+            if compressed:
+                data = deflate.compress(data) + deflate.flush(zlib.Z_SYNC_FLUSH)
+            os.write(inlet, data)
+            assert next(batches).item_list == [row]
+        guard.cancel()
+        os.write(inlet, deflate.compress(b"ow") + deflate.flush() if compressed else b"ow")
+        os.close(inlet)
+        assert [batch.item_list for batch in batches] == [["half a row"]]
 
 
 def test_the_head_is_not_consumed(path: Path) -> None:
