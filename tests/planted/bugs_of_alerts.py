@@ -105,4 +105,14 @@ BUGS_OF_ALERTS: Final = (
             ("if one.id <= self._told():", "if False:"),
         ),
     ),
+    PlantedBug(
+        name="alert-told-to-where-a-redirect-leads",
+        subject="durable state",
+        claim="A redirect is followed, without what was to be told, and its answer is an answer.",
+        caught_by=_DELIVERY + "test_calls_are_repeated_until_they_are_answered",
+        patch=edited(
+            "lazysketch.service.webhooks:failure_of",
+            ("_OPENER.open(", "urllib.request.urlopen("),
+        ),
+    ),
 )

@@ -48,6 +48,15 @@ BUGS_OF_PIPELINES: Final = (
         ),
     ),
     PlantedBug(
+        name="people-of-another-column-in-the-next-life",
+        subject="durable state",
+        claim="A pipeline goes on with another column of people, who have their bound again.",
+        caught_by=_STORED_PEOPLE + "test_the_people_are_those_of_one_column_in_all_lives",
+        patch=edited(
+            "lazysketch.store.stored_pipeline:split_of_note", ("if people != user:", "if False:")
+        ),
+    ),
+    PlantedBug(
         name="recovered-pipeline-of-its-first-part",
         subject="durable state",
         claim="After a crash the rows of a pipeline are counted in its first part alone.",

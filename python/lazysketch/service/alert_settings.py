@@ -75,7 +75,7 @@ def thresholds_of(settings: StreamSettings) -> Thresholds | None:
     if not settings.alerts:
         return None
     rules = [_rule(one) for one in settings.alerts]
-    readings = max(round(_DAY / settings.window_nanoseconds), 1)
+    readings = -(-_DAY // settings.window_nanoseconds)  # of any day, wherever it begins
     try:
         return Thresholds(rules, false_alarm_rate=settings.false_alarms, readings=readings)
     except (ArgumentTypeError, ArgumentValueError) as error:

@@ -36,6 +36,7 @@ def check_streams(configured: Iterable[StreamSettings]) -> None:
     """
     for one in configured:
         try:
+            _text(one)
             if one.kafka is not None:
                 consumer_settings(one, state="")
             one.privacy  # noqa: B018 -- makes windows without a store
@@ -126,4 +127,10 @@ def _text(settings: StreamSettings) -> str:
     values = {one.name: getattr(settings, one.name) for one in fields(settings)}
     del values["name"]
     text = json.dumps(values)
-    return text if len(text) <= _LONGEST else json.dumps({**values, "domain": _WITHOUT_LIST})
+    if len(text) > _LONGEST and settings.domain is not None:
+        text = json.dumps({**values, "domain": _WITHOUT_LIST})
+    if len(text) > _LONGEST:
+        raise ArgumentValueError(
+            f"settings: expected at most {_LONGEST:,} characters together, got {len(text):,}"
+        )
+    return text

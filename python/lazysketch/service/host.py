@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -178,7 +179,7 @@ class Host:
         """
         stream = self.stream(name)
         with self._publishing:
-            before = self.files.read_signed(name)
+            before = self._before(name)
             publication = stream.publication(
                 ready=lambda: self.now() + _MARGIN, before=self._genuine(name, before)
             )
@@ -193,6 +194,20 @@ class Host:
                 raise
             self.published[name] += 1
             return True
+
+    def _before(self, name: str) -> SignedPublication | None:
+        """Return the publication before; None if there is none, or what is there is none of it."""
+        try:
+            before = self.files.read_signed(name)
+            if before is None or json.loads(before.manifest)["stream"] == name:
+                return before
+            reason = "expected a publication of this stream, got one of another"
+        except LazySketchError as error:
+            reason = str(error)
+        except (KeyError, TypeError, ValueError):
+            reason = "expected a publication of this stream, got damaged data"
+        _LOG.warning("%s: publishes anew: %s", name, reason)
+        return None
 
     def _genuine(self, name: str, before: SignedPublication | None) -> SignedPublication | None:
         """Return the publication before if it is one of this service; alerts begin anew without."""

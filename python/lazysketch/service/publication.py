@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from lazysketch.errors import ArgumentValueError, ReleaseFormatError
 from lazysketch.heavy_hitters import HierarchyNode
@@ -39,6 +39,7 @@ __all__ = ["Facts", "Publication", "PublishedWindow", "SignedPublication"]
 
 _VERSION: Final = 1
 _SLIDING_VERSION: Final = 2  # a reader of version 1 would show the ends of slices as windows
+_Found = TypeVar("_Found")
 _SECOND: Final = 1_000_000_000
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -329,10 +330,7 @@ class SignedPublication:
         Raises:
             ReleaseFormatError: a damaged manifest.
         """
-        try:
-            return int(json.loads(self.manifest)["number"])
-        except (KeyError, TypeError, ValueError):
-            raise _damaged() from None
+        return self._read(lambda content: int(content["number"]))
 
     @property
     def publish_at(self) -> datetime:
@@ -341,10 +339,7 @@ class SignedPublication:
         Raises:
             ReleaseFormatError: a damaged manifest.
         """
-        try:
-            return instant_read(json.loads(self.manifest)["publish_at"])
-        except (KeyError, TypeError, ValueError):
-            raise _damaged() from None
+        return self._read(lambda content: instant_read(content["publish_at"]))
 
     @property
     def tick(self) -> Tick:
@@ -353,11 +348,7 @@ class SignedPublication:
         Raises:
             ReleaseFormatError: a damaged manifest.
         """
-        try:
-            content = json.loads(self.manifest)
-            return Tick.published(content["every"], int(content["slices"]))
-        except (ArithmeticError, KeyError, TypeError, ValueError):
-            raise _damaged() from None
+        return self._read(lambda content: Tick.published(content["every"], int(content["slices"])))
 
     def alerts(self) -> tuple[PublishedAlerts | None, datetime]:
         """Return its alerts, None without any, and the tick whose state it has.
@@ -377,13 +368,12 @@ class SignedPublication:
         Raises:
             ReleaseFormatError: a damaged manifest.
         """
-        try:
-            found = [
+        found = self._read(
+            lambda content: [
                 (int(one["number"]), [str(digest) for digest in one["releases"]])
-                for one in json.loads(self.manifest)["windows"]
+                for one in content["windows"]
             ]
-        except (KeyError, TypeError, ValueError):
-            raise _damaged() from None
+        )
         if not all(_DIGEST.fullmatch(digest) for _, digests in found for digest in digests):
             raise _damaged()
         return found
@@ -395,6 +385,13 @@ class SignedPublication:
             ReleaseFormatError: a damaged manifest.
         """
         return tuple(digest for _, digests in self.windows() for digest in digests)
+
+    def _read(self, read: Callable[[dict[str, Any]], _Found]) -> _Found:
+        """Return what is read of the manifest."""
+        try:
+            return read(json.loads(self.manifest))
+        except (ArithmeticError, KeyError, TypeError, ValueError):
+            raise _damaged() from None
 
 
 class _Queries(PublishedWindows):

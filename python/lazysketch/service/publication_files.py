@@ -151,12 +151,19 @@ class PublicationFiles:
             for digest, content in zip(one.digests, one.contents, strict=True):
                 if not (releases / digest).exists():
                     write_whole(releases / digest, content)
-        before = self.read_signed(name)
+        kept = {*signed.releases(), *self._releases_of(name)}
         write_whole(self._stream(name) / "publication", signed.to_bytes())
-        kept = {*signed.releases(), *(() if before is None else before.releases())}
         for path in releases.iterdir():
             if path.name not in kept:
                 path.unlink(missing_ok=True)
+
+    def _releases_of(self, name: str) -> tuple[str, ...]:
+        """Return the SHA-256 of what readers of the last publication may still ask for."""
+        try:
+            before = self.read_signed(name)
+            return () if before is None else before.releases()
+        except ReleaseFormatError:  # nobody reads what is damaged
+            return ()
 
     def read_signed(self, name: str) -> SignedPublication | None:
         """Return the manifest and the signature of the last publication; None without one.

@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from abc import abstractmethod
 from collections.abc import Callable
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import LazySketchError
@@ -161,9 +162,20 @@ def failure_of(request: urllib.request.Request) -> str | None:
     """
     try:
         # What is answered is not read: it could take for ever.
-        urllib.request.urlopen(request, timeout=_TIMEOUT).close()  # noqa: S310 -- checked
+        _OPENER.open(request, timeout=_TIMEOUT).close()
     except urllib.error.HTTPError as error:
+        error.close()
         return f"status {error.code}"
-    except (OSError, ValueError) as error:
+    except (HTTPException, OSError, ValueError) as error:
         return type(error).__name__
     return None
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Makes a redirect a failure: what follows it is a GET without what was to be told."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        """Follow none."""
+
+
+_OPENER: Final = urllib.request.build_opener(_NoRedirect)

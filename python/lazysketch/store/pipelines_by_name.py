@@ -112,11 +112,11 @@ class PipelinesByName(WindowsByName):
                 shares=shares,
                 of_people=user is not None,
             )
-            note = noted_split(split, [*described], whole)
+            note = noted_split(split, [*described], whole, user)
             self._journal.log(note_record(_NOTE + own, note))
             self._journal.notes[_NOTE + own] = note
         else:
-            split = split_of_note(noted, [*described], whole)
+            split = split_of_note(noted, [*described], whole, user)
         stored = StoredPipeline.__new__(StoredPipeline)
         live = self._parts(own, described, split, relation=related, horizon=horizon)
         stored._assemble(described, live, whole, split.shares, user=user)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.pipelines import Pipeline
 from lazysketch.pipelines.columns import PartRows, people_of, tables_of, whole_numbers
@@ -203,8 +203,10 @@ def _counted(live: Live, part: Call) -> list[tuple[_native.LoggedEvents, Counts 
     return [(part.events[0], None), (part.events[0], weights)]
 
 
-def noted_split(split: Split, names: Sequence[str], whole: tuple[float, float]) -> str:
-    """Return the note that keeps how the privacy is divided, and among what.
+def noted_split(
+    split: Split, names: Sequence[str], whole: tuple[float, float], user: str | None
+) -> str:
+    """Return the note that keeps how the privacy is divided, among what, and who is protected.
 
     A later version of the program might divide it a little differently; the parts could then not be
     opened any more.
@@ -213,24 +215,35 @@ def noted_split(split: Split, names: Sequence[str], whole: tuple[float, float]) 
         split: of the parts, in order.
         names: of the parts.
         whole: (epsilon, delta) of all together.
+        user: column of the people; None if rows are protected.
     """
     shares: Sequence[PrivacyShare] = split.shares
     plain = [[one.share, one.error_growth] for one in shares]
-    return json.dumps({"parts": list(names), "whole": whole, "pairs": split.pairs, "shares": plain})
+    note = {"parts": list(names), "whole": whole, "pairs": split.pairs, "shares": plain}
+    return json.dumps(note if user is None else {**note, "user": user})
 
 
-def split_of_note(note: str, names: Sequence[str], whole: tuple[float, float]) -> Split:
+def split_of_note(
+    note: str, names: Sequence[str], whole: tuple[float, float], user: str | None
+) -> Split:
     """Return what :func:`noted_split` has noted.
 
     Args:
         note: the note.
         names: of the parts.
         whole: (epsilon, delta) of all together.
+        user: column of the people; None if rows are protected.
 
     Raises:
-        ArgumentValueError: other parts or another guarantee than those that were divided.
+        ArgumentValueError: other parts, other people or another guarantee than those that were
+            divided.
     """
     plain = json.loads(note)
+    people = plain.get("user")
+    if people != user:  # one person would have a bound under each name
+        raise ArgumentValueError(
+            f"user: expected {shown(people)}, with which the pipeline was made, got {shown(user)}"
+        )
     if plain["parts"] != list(names):
         raise ArgumentValueError(
             f"parts: expected the {len(plain['parts'])} that the pipeline was made with, in their "

@@ -23,6 +23,8 @@ from lazysketch.windows.window import Window
 __all__ = ["Alert", "AlertRule", "Alerts", "FiredAlerts", "Thresholds"]
 
 _MOST_READINGS: Final = 2**20
+_MOST_AMONG: Final = 2**40
+_LEAST_RATE: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Thresholds:
 
     Args:
         rules: one :class:`AlertRule` or more.
-        false_alarm_rate: above 0 and below 1/2.
+        false_alarm_rate: from 1e-9 to below 1/2.
         readings: number of windows for which the rate holds.
 
     Raises:
@@ -125,9 +127,9 @@ class Thresholds:
         if not self.rules:
             raise ArgumentValueError("rules: expected one or more, got none")
         self.false_alarm_rate = checked_real("false_alarm_rate", false_alarm_rate)
-        if self.false_alarm_rate >= 0.5:
+        if not _LEAST_RATE <= self.false_alarm_rate < 0.5:
             raise ArgumentValueError(
-                "false_alarm_rate: expected a number above 0 and below 1/2, got "
+                f"false_alarm_rate: expected a number from {_LEAST_RATE:g} to below 1/2, got "
                 f"{self.false_alarm_rate:g}"
             )
         self.readings = checked_integer("readings", readings, most=_MOST_READINGS)
@@ -152,6 +154,8 @@ class Thresholds:
         if not near:
             return []
         among = len(watched) * self.readings
+        if among > _MOST_AMONG:  # no interval is so certain that it could tell
+            return []
         items = [item for item, _ in near]
         found = release.interval_many(
             items, confidence=1.0 - 2.0 * self.false_alarm_rate, among=among, known=names
@@ -194,7 +198,7 @@ class Alerts:
     Args:
         windows: a :class:`Sliding`, of this process or of a store.
         rules: one :class:`AlertRule` or more.
-        false_alarm_rate: above 0 and below 1/2.
+        false_alarm_rate: from 1e-9 to below 1/2.
         readings: number of ends of slices for which the rate holds, such as 1,440 for a day of
             minutes.
 

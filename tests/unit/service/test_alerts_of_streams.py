@@ -17,6 +17,7 @@ from tests.unit.service.reading.test_application import shown
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ReleaseFormatError
+from lazysketch.service.alert_settings import thresholds_of
 from lazysketch.service.host import Host
 from lazysketch.service.publication import Publication
 from lazysketch.service.published_alerts import PublishedAlerts
@@ -279,6 +280,36 @@ def test_a_manifest_that_another_key_signed_is_not_gone_on_from(service: Service
     host.close()
 
 
+@pytest.mark.parametrize("content", [b"", b"damaged", b"[]\n00\n", "of another stream"])
+def test_what_is_no_publication_of_the_stream_is_not_gone_on_from(
+    service: Service, content: bytes | str
+) -> None:
+    start = service.clock.now
+    host = service.host(stream(SLIDING), replace(stream(SLIDING), name="other"))
+    for number in range(4):
+        count(host, number)
+        service.clock.now += SLICE
+        host.publish("pages")
+    service.clock.now += SLICE
+    assert host.publish("other")
+    streams = service.folder / "public" / "streams"
+    other = (streams / "other" / "publication").read_bytes()
+    (streams / "pages" / "publication").write_bytes(
+        content if isinstance(content, bytes) else other
+    )
+    assert host.publish("pages")
+    assert [one[:3] for one in episodes(told(host), start)] == [("a", 2000.0, 2), ("b", 5000.0, 2)]
+    host.close()
+
+
+@pytest.mark.parametrize(("every", "windows"), [("7h", 4), ("10h", 3), ("1d", 1), ("2d", 1)])
+def test_the_rate_is_that_of_any_day(every: str, windows: int) -> None:
+    """As many windows as may end in a day, wherever it begins."""
+    found = thresholds_of(stream({"every": every, "span": None, "keep": 3}))
+    assert found is not None
+    assert found.readings == windows
+
+
 def test_manifests_are_read_as_they_were_written(service: Service) -> None:
     host = service.host(stream(SLIDING))
     for number in range(3):
@@ -347,6 +378,7 @@ def test_a_stream_without_rules_says_nothing_of_alerts(service: Service) -> None
         ({"alerts": [{"above": -1}]}, ArgumentValueError, "alerts: above: expected"),
         ({"alerts": [{"above": 1, "item": 1.5}]}, ArgumentTypeError, "alerts: expected a text"),
         ({"alerts": [{"above": 1, "item": "x" * 5_000}]}, ArgumentValueError, "alerts: expected"),
+        ({"false_alarms": 1e-17}, ArgumentValueError, "false_alarms: expected a number from 1e-09"),
         ({"false_alarms": 0.5}, ArgumentValueError, "false_alarms: expected a number"),
         ({"false_alarms": "1 %"}, ArgumentTypeError, "false_alarms: expected a"),
         ({"alerts": [], "false_alarms": 0.1}, ArgumentTypeError, "false_alarms: expected it with"),

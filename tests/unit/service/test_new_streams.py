@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from tests.unit.service.publications import Service, settings
 
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.service import host as hosts
+from lazysketch.service.definitions import check_streams
 from lazysketch.service.stream_settings import StreamSettings
 
 RANGES: dict[str, Any] = {
@@ -54,3 +55,18 @@ def test_a_stored_stream_goes_on_with_it(
     host = service.host(chosen)
     host.stream("bytes").counts.update_many([1, 2, 3])
     host.close()
+
+
+def test_long_settings_are_refused_before_a_state_is_made() -> None:
+    """A list of items that is long is of the configuration alone; other settings are kept."""
+    long = "https://example.org/" + "x" * 1_900
+    rules = [{"above": number, "item": "x" * 90} for number in range(1, 30)]
+    values = {"every": "1min", "epsilon": 1.0, "share": 0.1, "width": 64, "alerts": rules}
+    values |= {"webhook": long, "alert_webhook": long}
+    chosen = StreamSettings.from_mapping("pages", values)
+    check_streams([chosen])
+    followed = StreamSettings.from_mapping("pages", {**values, "follow": "/" + "y" * 1_900})
+    with pytest.raises(ArgumentValueError, match=r"streams\.pages\.settings: .* 9,000 characters"):
+        check_streams([followed])
+    listed = {**values, "share": None, "domain": [f"{number:09}" for number in range(1_000)]}
+    check_streams([StreamSettings.from_mapping("pages", listed)])

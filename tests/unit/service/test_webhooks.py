@@ -20,7 +20,7 @@ from lazysketch.service.webhooks import Webhook
 
 
 class Receiver:
-    """A program that is called, and answers with given statuses."""
+    """A program that is called, and answers with given statuses; 0 is an answer that is no HTTP."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[dict[str, str], bytes]] = []
@@ -31,8 +31,17 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.calls.append((dict(self.headers), body))
-                self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
+                status = receiver.statuses.pop(0) if receiver.statuses else 204
+                if not status:
+                    self.wfile.write(b"SSH-2.0-OpenSSH_9.2\r\n")
+                    return
+                self.send_response(status)
+                if status // 100 == 3:
+                    self.send_header("Location", receiver.address)
                 self.end_headers()
+
+            def do_GET(self) -> None:
+                raise AssertionError("nothing is read")
 
             def log_message(self, *_: Any) -> None:
                 pass

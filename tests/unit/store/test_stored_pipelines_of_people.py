@@ -12,7 +12,7 @@ from tests.unit.store.test_stored_pipelines import seen
 
 import lazysketch as ls
 from lazysketch import _native
-from lazysketch.errors import ArgumentTypeError, HorizonError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, HorizonError
 from lazysketch.store import Store
 from lazysketch.store.calls import Share
 from lazysketch.store.stored_pipeline import StoredPipeline
@@ -123,6 +123,25 @@ def test_a_person_is_bounded_over_all_lives(checkpoint: bool, lives: Lives) -> N
                 assert float(counted.high[0]) < 10_000
             if checkpoint:
                 store.checkpoint()
+
+
+def test_the_people_are_those_of_one_column_in_all_lives(lives: Lives) -> None:
+    """A person would have a bound under each name, and be two of the people who are counted."""
+    bound = ls.PersonBound(events=2)
+    parts = {"ports": ls.Part(ls.Ranges, "port", bits=8, width=8)}
+
+    def made(store: Store, name: str, user: str | None) -> StoredPipeline:
+        person_bound = None if user is None else bound
+        return store.pipeline(name, parts, **PRIVACY, user=user, person_bound=person_bound)
+
+    with lives.open() as store:
+        made(store, "people", "client")
+        made(store, "rows", None)
+    for name, column, other in (("people", "client", "account"), ("rows", None, "client")):
+        with lives.open() as store:
+            with pytest.raises(ArgumentValueError, match=r"user: expected .*, with which"):
+                made(store, name, other)
+            assert made(store, name, column).user == column
 
 
 @pytest.mark.parametrize("checkpoint", [True, False])

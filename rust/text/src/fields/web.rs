@@ -31,6 +31,7 @@ pub(super) fn plain<'a>(
     _hops: Option<usize>,
 ) -> Option<Values<'a>> {
     let mut values = combined(row, fields, |_, _| None);
+    values.user = values.user.filter(|user| user.as_ref() != b"-");
     if fields.item == Field::User {
         let parsed = Parsed::of(row);
         let user = parsed.and_then(|row| row.field(access_log::Field::User));

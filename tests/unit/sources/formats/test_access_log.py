@@ -268,6 +268,17 @@ def test_people_of_rows_with_weights() -> None:
     assert list(batch.without_user) == [1]
 
 
+@pytest.mark.parametrize("user", ["host", "user"])
+@pytest.mark.parametrize("weight", [None, "size"])
+def test_a_dash_is_no_person(user: str, weight: str | None) -> None:
+    rows = "".join(f"{row}\n" for row in (ROW, f"- {ROW.partition(chr(32))[2]}"))
+    rows += ROW.replace(" ann ", " - ") + "\n"
+    stream = ByteStream("test", path=None, blocks=[rows.encode()])
+    asked = Selection(field="path", encoding="utf-8", weight=weight, max_weight=1000, user=user)
+    (batch,) = read_access_log(stream, asked)
+    assert list(batch.without_user) == ([1] if user == "host" else [2])
+
+
 def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(ArgumentValueError, match=r'field: expected one of host, .*, got "x"'):
         access_log_items(b"", field="x")
