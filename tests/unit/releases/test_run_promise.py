@@ -114,9 +114,9 @@ def test_people_and_events_are_different_promises() -> None:
     assert people.privacy.person_bound == bound
     both = ls.compose(people, more)
     assert both.person_bound == ls.PersonBound(cells=5)
-    assert "per person, of whom 1 event in each of 5 cells of every sketch row are counted" in str(
-        both
-    )
+    assert "per person, of whom each part counts what its own bound allows" in str(both)
+    counted = "per person, of whom 1 event in each of 5 cells of every sketch row are counted"
+    assert counted in str(ls.compose(more, more))
     with pytest.raises(ls.LazySketchError, match="^parts: expected one unit, got some"):
         ls.compose(people, events)
 

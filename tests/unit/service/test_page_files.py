@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from importlib.metadata import files as files_of_package
 from importlib.resources import files
 
@@ -44,3 +45,13 @@ def test_the_library_comes_with_its_licence() -> None:
     assert licence.startswith("The MIT License")
     assert "Leon Sorokin" in licence
     assert re.search(r"uPlot \(v\d+\.\d+\.\d+\)", text("uplot.js")[:200])
+
+
+def test_no_two_modules_define_a_name() -> None:
+    """In a page that is one file all modules are one."""
+    defined = re.compile(
+        r"^(?:export )?(?:async )?(?:class|const|function|let) (\w+)", re.MULTILINE
+    )
+    found = Counter(name for module in MODULES for name in defined.findall(text(module)))
+    assert len(found) > 100
+    assert [name for name, times in found.items() if times > 1] == []

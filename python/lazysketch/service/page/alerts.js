@@ -1,9 +1,7 @@
 // Counts that are, or were, above their thresholds.
 
 import { become, byId, element } from "./dom.js";
-import { countText, durationText, intervalText, itemNodes, timeNode, visibleText } from "./text.js";
-
-const percent = (part) => `${Number((part * 100).toPrecision(4))} %`;
+import { countText, durationText, intervalText, itemNodes, percentText, timeNode, visibleText } from "./text.js";
 
 /** Show the alerts of a stream that has thresholds, those that last first. */
 export function showAlerts({ alerts, facts }) {
@@ -11,7 +9,7 @@ export function showAlerts({ alerts, facts }) {
   if (!alerts) return;
   const watched = alerts.rules.map(({ item, above }) => [item === null ? "any name" : itemNodes(item), ` above ${countText(above)}`]);
   const words = watched.flatMap((rule, i) => (i ? [", ", ...rule] : rule));
-  const rate = `at most ${percent(alerts.false_alarm_rate)} that one is wrong in ${alerts.readings === 1 ? "a window" : `${countText(alerts.readings)} windows`}`;
+  const rate = `at most ${percentText(alerts.false_alarm_rate)} that one is wrong in ${alerts.readings === 1 ? "a window" : `${countText(alerts.readings)} windows`}`;
   const none = alerts.raised.length ? "" : " There is none.";
   become(byId("alerts-note"), ["Watched in each window of ", durationText(facts.span ?? facts.every), ": ", ...words, `; ${rate}.${none}`]);
   become(byId("alerts"), alerts.raised.map(alertRow));

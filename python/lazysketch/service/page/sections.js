@@ -3,10 +3,8 @@
 import { become, byId, element, setText } from "./dom.js";
 import { statisticOf } from "./kinds.js";
 import { addressOf } from "./live.js";
-import { countText, durationText, instantText, itemNodes, parameterText, pointsText, reachText, shareText } from "./text.js";
+import { countText, durationText, instantText, itemNodes, parameterText, percentText, pointsText, reachText, shareText } from "./text.js";
 import { timeNode, visibleText, windowNodes, zoneText } from "./text.js";
-
-const percent = (part) => `${Number((part * 100).toPrecision(4))} %`;
 
 function figure(name, value, note) {
   const shown = element("dd", {}, element("span", { class: "figure" }, ...value), element("span", { class: "figure-note" }, ...note));
@@ -30,7 +28,7 @@ export function showFigures({ facts, total, items, confidence, last }) {
   const wide = !exact && total.high - total.low >= total.estimate;
   const names = facts.names ?? items.length;
   const figures = [
-    figure(steps(facts) ? "Steps" : "Events", [countText(total?.estimate ?? 0)], [steps(facts) ? "of the whole run" : exact ? "all shown windows" : `${reachText(total)}, ${percent(confidence)} sure${wide ? "; few events, so the noise is large" : ""}`]),
+    figure(steps(facts) ? "Steps" : "Events", [countText(total?.estimate ?? 0)], [steps(facts) ? "of the whole run" : exact ? "all shown windows" : `${reachText(total)}, ${percentText(confidence)} sure${wide ? "; few events, so the noise is large" : ""}`]),
     last?.window ? figure("Last window", [countText(last.total?.estimate)], [...lastReach(last.total), ...windowNodes(last.window)]) : null,
     figure("Names", [countText(names)], [facts.listed ? "on a public list" : names ? "frequent enough to show" : "none so far"]),
     steps(facts) ? null : figure("Shown", [windows.length === 1 ? "1 window" : `${windows.length} windows`], [...span, open]),
@@ -71,7 +69,7 @@ export function showChanges({ changes, last, facts, confidence }) {
   const note = byId("changes-note");
   if (!two) become(note, ["There is nothing to compare before two windows have ended."]);
   else if (!changes.length) become(note, ["No share changed by more than chance explains in the last window."]);
-  else become(note, ["Shares in the last window ", ...(last?.window ? windowNodes(last.window) : []), `, against the one before (${percent(confidence)} sure together).`]);
+  else become(note, ["Shares in the last window ", ...(last?.window ? windowNodes(last.window) : []), `, against the one before (${percentText(confidence)} sure together).`]);
   const scale = Math.max(...changes.map((one) => Math.max(one.before, one.after)), 1e-9);
   become(byId("changes"), changes.map((one) => change(one, scale)));
 }
@@ -107,7 +105,7 @@ export function showPromise({ facts, confidence }) {
   const factor = Math.exp(facts.epsilon);
   const act = facts.relation === "zero-out" ? `Take ${unit} away` : `Exchange ${unit} for any other`;
   const odds = `${act}: everything that is ever published here stays about as likely as before. No result becomes more than ${Number(factor.toPrecision(3))} times as likely (e to the power of epsilon), but for an excess of at most ${parameterText(facts.delta)} (delta).`;
-  const noise = `Noise makes this so. It is why counts have intervals: with ${percent(confidence)} confidence, ${statisticOf(facts)?.holds ?? "all intervals of a list hold the true counts together"}.`;
+  const noise = `Noise makes this so. It is why counts have intervals: with ${percentText(confidence)} confidence, ${statisticOf(facts)?.holds ?? "all intervals of a list hold the true counts together"}.`;
   const rare = " A name is shown only if it is frequent enough; what is rare stays unknown.";
   const lead = `(${parameterText(facts.epsilon)}, ${parameterText(facts.delta)})-differential privacy for ${unit}.`;
   const terms = [

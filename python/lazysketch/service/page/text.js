@@ -110,6 +110,9 @@ export const valueIntervalText = ({ low, high }) => `${low === null ? "−∞" :
 /** Return a count in a few characters, for an axis. */
 export const compactText = (value) => short.format(value);
 
+/** A probability, exactly enough to be told from 100 %. */
+export const percentText = (part) => `${Number((part * 100).toPrecision(4))} %`;
+
 /** Return a share as text. */
 export function shareText(share) {
   if (share === null || share === undefined) return "–";

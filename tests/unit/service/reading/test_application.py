@@ -258,13 +258,13 @@ def test_the_feed_tells_of_each_publication(service: Service, published: Host) -
 def test_the_description_has_every_address(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     data = {path for path in paths if path.startswith("/v1/")}
-    assert len(data) == 17
+    assert len(data) == 18
     for path in data:
         address = path.replace("{name}", "pages").replace("{number}", "1")
         query = "?item=a" if path.endswith(("estimate", "course")) else ""
-        # No such window, no levels, and no statistic.
+        # No such window, no levels, no alerts, and no statistic.
         statistics = ("distinct", "quantiles", "histogram", "cdf", "ranges", "sums")
-        without = any(word in path for word in ("number", "hierarchy", *statistics))
+        without = any(word in path for word in ("number", "hierarchy", "alerts", *statistics))
         assert client.get(address + query).status_code == (404 if without else 200)
 
 
