@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["main", "process"]
 
 _THREADS: Final = "OPENBLAS_NUM_THREADS"
-_COLLECTED_EVERY: Final = (
-    20_000  # objects; 700 is Python's, which a start reaches hundreds of times
-)
+# Objects: a start reaches Python's own 700 hundreds of times.
+_COLLECTED_EVERY: Final = 20_000
 
 
 def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import LazySketchError, ReleaseFormatError
-from lazysketch.service.published_alerts import PublishedAlerts
 from lazysketch.service.webhooks import PublicationCalls, failure_of
 from lazysketch.service.windows_view import alert_value
 
@@ -66,7 +65,8 @@ class AlertDelivery(PublicationCalls):
     def _call(self, signed: SignedPublication, number: int) -> None:  # noqa: ARG002 -- of the alerts
         """Tell each alert of a publication that was not told before."""
         try:
-            for one in _raised(signed):
+            found, _ = signed.alerts()
+            for one in () if found is None else found.raised:
                 if one.id <= self._told():
                     continue
                 if not self._deliver(one):
@@ -107,14 +107,3 @@ class AlertDelivery(PublicationCalls):
             self._ended.wait(self._pauses[min(attempt, len(self._pauses) - 1)])
             attempt += 1
         return False
-
-
-def _raised(signed: SignedPublication) -> tuple[PublishedAlert, ...]:
-    """Return the alerts of a manifest."""
-    try:
-        found = PublishedAlerts.read(json.loads(signed.manifest))
-    except (KeyError, TypeError, ValueError):
-        raise ReleaseFormatError(
-            "publication: expected a manifest of this version, got damaged data"
-        ) from None
-    return () if found is None else found.raised

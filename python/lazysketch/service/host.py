@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
@@ -199,13 +198,11 @@ class Host:
         """Return the publication before; None if there is none, or what is there is none of it."""
         try:
             before = self.files.read_signed(name)
-            if before is None or json.loads(before.manifest)["stream"] == name:
+            if before is None or before.stream == name:
                 return before
             reason = "expected a publication of this stream, got one of another"
         except LazySketchError as error:
             reason = str(error)
-        except (KeyError, TypeError, ValueError):
-            reason = "expected a publication of this stream, got damaged data"
         _LOG.warning("%s: publishes anew: %s", name, reason)
         return None
 

@@ -333,6 +333,15 @@ class SignedPublication:
         return self._read(lambda content: int(content["number"]))
 
     @property
+    def stream(self) -> str:
+        """Name of its stream.
+
+        Raises:
+            ReleaseFormatError: a damaged manifest.
+        """
+        return self._read(lambda content: str(content["stream"]))
+
+    @property
     def publish_at(self) -> datetime:
         """The instant from which readers see it.
 
@@ -356,11 +365,7 @@ class SignedPublication:
         Raises:
             ReleaseFormatError: a damaged manifest.
         """
-        try:
-            content = json.loads(self.manifest)
-            return PublishedAlerts.read(content), instant_read(content["at"])
-        except (KeyError, TypeError, ValueError):
-            raise _damaged() from None
+        return self._read(lambda it: (PublishedAlerts.read(it), instant_read(it["at"])))
 
     def windows(self) -> list[tuple[int, list[str]]]:
         """Return the number of each window, and the SHA-256 of its releases.
@@ -369,9 +374,8 @@ class SignedPublication:
             ReleaseFormatError: a damaged manifest.
         """
         found = self._read(
-            lambda content: [
-                (int(one["number"]), [str(digest) for digest in one["releases"]])
-                for one in content["windows"]
+            lambda it: [
+                (int(one["number"]), list(map(str, one["releases"]))) for one in it["windows"]
             ]
         )
         if not all(_DIGEST.fullmatch(digest) for _, digests in found for digest in digests):

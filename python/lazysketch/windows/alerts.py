@@ -16,6 +16,7 @@ from lazysketch import _native
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.releases.items import Item
+from lazysketch.releases.public_table import LARGEST_CHOICE
 from lazysketch.result_tables import Rows
 from lazysketch.windows.published_slides import PublishedSlides
 from lazysketch.windows.window import Window
@@ -23,7 +24,6 @@ from lazysketch.windows.window import Window
 __all__ = ["Alert", "AlertRule", "Alerts", "FiredAlerts", "Thresholds"]
 
 _MOST_READINGS: Final = 2**20
-_MOST_AMONG: Final = 2**40
 _LEAST_RATE: Final = 1e-9
 
 
@@ -154,7 +154,7 @@ class Thresholds:
         if not near:
             return []
         among = len(watched) * self.readings
-        if among > _MOST_AMONG:  # no interval is so certain that it could tell
+        if among > LARGEST_CHOICE:  # no interval is so certain that it could tell
             return []
         items = [item for item, _ in near]
         found = release.interval_many(

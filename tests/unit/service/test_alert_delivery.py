@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,25 +16,12 @@ import pytest
 from tests.unit.cli.serving import Serving
 from tests.unit.service.publications import Service
 from tests.unit.service.test_alerts_of_streams import SLICE, SLIDING, count, stream, told
-from tests.unit.service.test_webhooks import Receiver, wait_until
+from tests.unit.service.test_webhooks import Receiver, receiver, service, wait_until
 
-from lazysketch.service import webhooks
 from lazysketch.service.alert_delivery import AlertDelivery
 from lazysketch.service.host import Host
 
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    found = Receiver()
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
-
-
-@pytest.fixture
-def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
-    monkeypatch.setattr(webhooks, "_LOOK_EVERY", 0.005)
-    return Service(tmp_path)
+__all__ = ["receiver", "service"]  # the fixtures
 
 
 def delivery(service: Service, host: Host, receiver: Receiver) -> AlertDelivery:
