@@ -10,6 +10,12 @@ use std::alloc::{Layout, alloc_zeroed};
 use std::collections::VecDeque;
 use zeroize::{DefaultIsZeroes, Zeroize};
 
+/// Bytes from which a vector asks the system for large pages: in a wide table nearly every addition
+/// is in another page, and the processor remembers the places of few.
+const LARGE: usize = 4 << 20;
+/// Bytes of a large page, on processors whose pages have 4 KiB; elsewhere a multiple of a page.
+const LARGE_PAGE: usize = 2 << 20;
+
 /// Integers of which 0 is the value with all bits zero.
 ///
 /// # Safety
@@ -32,6 +38,7 @@ unsafe impl Integer for u64 {}
 pub fn room_for<T>(length: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     reserve(&mut values, length)?;
+    ask_for_large_pages(values.as_mut_ptr(), values.capacity());
     Ok(values)
 }
 
@@ -85,10 +92,36 @@ pub fn zeros<T: Integer>(length: usize) -> Result<Vec<T>> {
     if pointer.is_null() {
         return Err(failed);
     }
+    ask_for_large_pages(pointer, layout.size());
     // SAFETY: the global allocator returned the pointer for this layout, and all bits zero are
     // `length` values of an `Integer`.
     Ok(unsafe { Vec::from_raw_parts(pointer.cast(), length, length) })
 }
+
+/// Asks for large pages for the memory of `length` values that were not written yet, if it is
+/// large. Without them it is used as it is.
+#[cfg(target_os = "linux")]
+fn ask_for_large_pages<T>(first: *mut T, length: usize) {
+    let bytes = length * size_of::<T>();
+    let start = first.addr().next_multiple_of(LARGE_PAGE);
+    let end = (first.addr() + bytes) / LARGE_PAGE * LARGE_PAGE;
+    if bytes < LARGE || start >= end {
+        return;
+    }
+    // SAFETY: the range is within one allocation, and the advice changes no value in it. An error
+    // means that the system has no large pages.
+    unsafe {
+        libc::madvise(
+            first.with_addr(start).cast(),
+            end - start,
+            libc::MADV_HUGEPAGE,
+        )
+    };
+}
+
+/// Other systems choose their pages alone.
+#[cfg(not(target_os = "linux"))]
+fn ask_for_large_pages<T>(_first: *mut T, _length: usize) {}
 
 /// A copy of some values.
 pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
@@ -153,6 +186,37 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The kernel marks the memory of a large vector.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn large_vectors_ask_for_large_pages() {
+        if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+            return;
+        }
+        let is_marked = |address: usize| {
+            let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+            let mut is_there = false;
+            for line in maps.lines() {
+                let range = line.split(' ').next().and_then(|word| word.split_once('-'));
+                let ends = range.map(|(start, end)| {
+                    [start, end].map(|end| usize::from_str_radix(end, 16).unwrap_or_default())
+                });
+                match ends {
+                    Some([start, end]) => is_there = (start..end).contains(&address),
+                    None if is_there && line.starts_with("VmFlags:") => {
+                        return line.split(' ').any(|flag| flag == "hg");
+                    }
+                    None => {}
+                }
+            }
+            unreachable!("every address of a vector is mapped")
+        };
+        let large = zeros::<i32>(4 << 20).unwrap();
+        assert!(is_marked(large[large.len() / 2..].as_ptr().addr()));
+        let room = room_for::<i64>(2 << 20).unwrap();
+        assert!(is_marked(room.as_ptr().addr() + (8 << 20)));
     }
 
     #[test]
