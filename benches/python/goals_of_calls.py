@@ -32,6 +32,18 @@ def faster_in_two_threads(results: Results, *, name: str) -> list[float]:
     ]
 
 
+def of_two_tables(results: Results, *, name: str) -> list[float]:
+    """Return elapsed time of two tables that share nothing over that of two threads."""
+    apart, together = (
+        [
+            value(results, "ns", group="two threads", name=each, width=width, threads=2)
+            for width in two_threads.WIDTHS_OF[name]
+        ]
+        for each in (name + two_threads.APART, name)
+    )
+    return [alone / shared for alone, shared in zip(apart, together, strict=True)]
+
+
 def of_kept(results: Results, name: str, field: str = "cpu_ns", **facts: float) -> float:
     return value(results, field, group="kept releases", name=name, **facts)
 
@@ -91,6 +103,14 @@ GOALS_OF_CALLS: Final = (
             f"speed of {name} in two threads over one, at every width",
             1.9,
             partial(faster_in_two_threads, name=name),
+        )
+        for name in two_threads.WIDTHS_OF
+    ),
+    *(
+        at_least(
+            f"speed of {name} in two threads over that of two tables at once, at every width",
+            0.9,
+            partial(of_two_tables, name=name),
         )
         for name in two_threads.WIDTHS_OF
     ),
