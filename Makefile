@@ -29,12 +29,12 @@ demo: check-demo-tools $(VENV)/installed  ## build, install and run the main job
 	$(BIN)/lazysketch demo
 
 # What compiles does so side by side: the last crate of the wheel takes minutes on one core.
-test: check-test-tools $(VENV)/develop  ## the whole suite: lint, Rust tests, stub check, Python tests
+test: check-test-tools $(VENV)/develop  ## the whole suite: lint, Rust tests, stub check, Python tests (some cases of the slow ones)
 	$(MAKE) --no-print-directory --jobs=2 $(WHEELS)/built lint rust-tests
 	$(MAKE) --no-print-directory $(VENV)/installed
 	cargo test --locked
 	$(BIN)/python -m mypy.stubtest lazysketch._native
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long' --ignore tests/engines
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long' --sample --ignore tests/engines
 	@echo 'test: skipped tests/engines (Spark, Kafka, Dask), which make test-engines runs'
 
 rust-tests: check-test-tools $(VENV)/develop

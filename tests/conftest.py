@@ -1,4 +1,4 @@
-"""Profiles of hypothesis: ``short`` in ``make test``, ``long`` in ``make test-long``.
+"""What ``make test`` leaves out: hypothesis makes fewer cases, slow tests run some of theirs.
 
 No test has a deadline: how long it takes depends on what else the machine does.
 """
@@ -11,6 +11,7 @@ from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from tests import sampled_cases
 
 # A busy machine is no failure: no limit of time for a case, nor for making one.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,6 +32,26 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for a sample of the slow tests."""
+    parser.addoption(
+        "--sample",
+        action="store_true",
+        help="of the tests in tests/sampled_cases.toml, run a part of the cases",
+    )
+
+
+@pytest.hookimpl(trylast=True)  # after `-m`: of the cases that are left
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not in the sample."""
+    if not config.getoption("sample"):
+        return
+    number = sampled_cases.number_of_commit()
+    chosen, left_out = sampled_cases.sample(items, number=number)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = chosen
 
 
 @pytest.hookimpl(optionalhook=True)
