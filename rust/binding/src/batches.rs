@@ -367,8 +367,11 @@ fn from_numpy<'py>(
 }
 
 fn from_texts(texts: &FixedWidthText<'_>, target: Target<'_>) -> PyResult<Vec<u64>> {
-    let mut converted = memory::room_for(texts.len()?).map_err(raise)?;
     let refuse = |got: &str| target.refuse(got);
+    if let Target::Fingerprint(fingerprinter) = target {
+        return texts.fingerprints(fingerprinter, &refuse);
+    }
+    let mut converted = memory::room_for(texts.len()?).map_err(raise)?;
     texts.for_each(&refuse, |item| {
         converted.push(target.item(item)?);
         Ok(())

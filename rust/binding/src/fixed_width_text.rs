@@ -1,14 +1,15 @@
 //! Numpy arrays of text or bytes of one width, read in place: no Python object is made of a value.
 
-use crate::arrays::{InPlace, Values, as_contiguous};
+use crate::arrays::{InPlace, Unit, as_contiguous};
 use crate::errors::raise;
 use crate::items::Fault;
+use lazysketch_core::fixed_width::{ascii_of, utf8_of, without_zeros};
 use lazysketch_core::item::Item;
 use lazysketch_core::memory;
-use numpy::{Element, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use lazysketch_core::table::hash::Fingerprinter;
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
-use zeroize::{Zeroize, Zeroizing};
 
 /// An array of the type `U` or `S`. A value that is shorter than the width ends in zeros, which are
 /// not part of it.
@@ -20,8 +21,8 @@ pub(crate) struct FixedWidthText<'py> {
 
 enum Units<'py> {
     /// Code points.
-    Text(Values<'py, u32>),
-    Bytes(Values<'py, u8>),
+    Text(InPlace<'py, u32>),
+    Bytes(InPlace<'py, u8>),
 }
 
 impl<'py> FixedWidthText<'py> {
@@ -33,11 +34,11 @@ impl<'py> FixedWidthText<'py> {
         }
         Ok(match kind {
             b'U' => Some(Self {
-                units: Units::Text(units_of(array, "uint32")?),
+                units: Units::Text(units_of(array)?),
                 width: bytes / size_of::<u32>(),
             }),
             b'S' => Some(Self {
-                units: Units::Bytes(units_of(array, "uint8")?),
+                units: Units::Bytes(units_of(array)?),
                 width: bytes,
             }),
             _ => None,
@@ -58,112 +59,110 @@ impl<'py> FixedWidthText<'py> {
         refuse: &dyn Fn(&str) -> Fault,
         mut with: impl FnMut(Item<'_>) -> Result<(), Fault>,
     ) -> PyResult<()> {
-        match &self.units {
-            Units::Bytes(units) => {
-                let values = units.as_slice("items")?.chunks_exact(self.width);
-                for (position, value) in values.enumerate() {
-                    with(Item::Bytes(without_zeros(value))).map_err(|fault| fault.at(position))?;
-                }
+        self.for_each_run(refuse, |start, run| match run {
+            Run::Text(text) => with(Item::Text(text)).map_err(|fault| fault.at(start)),
+            Run::Ascii(texts) => {
+                let rows = (0..texts.len()).step_by(self.width);
+                let values = rows.map(|at| &texts[at..at + self.width]);
+                values.enumerate().try_for_each(|(at, value)| {
+                    let text = &value[..without_zeros(value.as_bytes()).len()];
+                    with(Item::Text(text)).map_err(|fault| fault.at(start + at))
+                })
             }
-            Units::Text(units) => {
-                let rows = (BLOCK / self.width).max(1);
-                let bytes = 4 * self.width * rows; // so that the text never moves
-                let mut text = Zeroizing::new(memory::room_for(bytes).map_err(raise)?);
-                let blocks = units.as_slice("items")?.chunks(rows * self.width);
-                for (number, block) in blocks.enumerate() {
-                    self.texts_of(block, &mut text, refuse, &mut with)
-                        .map_err(|(position, fault)| fault.at(number * rows + position))?;
-                }
+            Run::Bytes(bytes) => {
+                let mut values = bytes.chunks_exact(self.width).enumerate();
+                values.try_for_each(|(at, value)| {
+                    let item = Item::Bytes(without_zeros(value));
+                    with(item).map_err(|fault| fault.at(start + at))
+                })
             }
-        }
-        Ok(())
+        })
     }
 
-    /// Call `with` on each value of a block of code points. A block of ASCII, the usual case, is
-    /// converted and checked as one text.
-    #[inline]
-    fn texts_of(
+    /// Return the fingerprint of each value.
+    pub(crate) fn fingerprints(
         &self,
-        block: &[u32],
-        text: &mut Vec<u8>,
+        fingerprinter: &Fingerprinter,
         refuse: &dyn Fn(&str) -> Fault,
-        mut with: impl FnMut(Item<'_>) -> Result<(), Fault>,
-    ) -> Result<(), (usize, Fault)> {
-        if let Some(texts) = ascii_of(block, text) {
-            for position in 0..block.len() / self.width {
-                let start = position * self.width;
-                let value = &texts[start..start + self.width];
-                let value = &value[..without_zeros(value.as_bytes()).len()];
-                with(Item::Text(value)).map_err(|fault| (position, fault))?;
+    ) -> PyResult<Vec<u64>> {
+        let mut all = memory::zeros(self.len()?).map_err(raise)?;
+        self.for_each_run(refuse, |start, run| {
+            let out = &mut all[start..];
+            match run {
+                Run::Text(text) => out[0] = fingerprinter.text(text),
+                Run::Ascii(texts) => fingerprinter.texts_to(texts, self.width, out),
+                Run::Bytes(bytes) => fingerprinter.bytes_to(bytes, self.width, out),
             }
-            return Ok(());
-        }
-        for (position, value) in block.chunks_exact(self.width).enumerate() {
-            let result = match utf8_of(without_zeros(value), text) {
-                Some(text) => with(Item::Text(text)),
-                None => Err(refuse("text with a lone surrogate")),
-            };
-            result.map_err(|fault| (position, fault))?;
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// Call `with` on runs of values and the position of each run, until it fails. A block of
+    /// ASCII, the usual text, is converted and checked as one.
+    fn for_each_run(
+        &self,
+        refuse: &dyn Fn(&str) -> Fault,
+        mut with: impl FnMut(usize, Run<'_>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let units = match &self.units {
+            Units::Text(units) => units.as_slice("items")?,
+            Units::Bytes(units) => return with(0, Run::Bytes(units.as_slice("items")?)),
+        };
+        let rows = (BLOCK / self.width).max(1);
+        // Room for a block of ASCII, and for one text of any characters.
+        let room = self.width * rows.min(units.len() / self.width).max(4);
+        let mut out = Scratch(memory::zeros(room).map_err(raise)?);
+        for (number, block) in units.chunks(rows * self.width).enumerate() {
+            let start = number * rows;
+            if let Some(texts) = ascii_of(block, &mut out.0) {
+                with(start, Run::Ascii(texts))?;
+                continue;
+            }
+            for (at, value) in block.chunks_exact(self.width).enumerate() {
+                match utf8_of(without_zeros(value), &mut out.0) {
+                    Some(text) => with(start + at, Run::Text(text))?,
+                    None => return Err(refuse("text with a lone surrogate").at(start + at)),
+                }
+            }
         }
         Ok(())
     }
 }
 
+/// Values one after the other.
+enum Run<'a> {
+    /// One text.
+    Text(&'a str),
+    /// Texts of ASCII, with the zeros at their ends.
+    Ascii(&'a str),
+    /// Bytes, with the zeros at their ends.
+    Bytes(&'a [u8]),
+}
+
 /// The units of all values, one after the other, in native byte order.
-fn units_of<'py, T: Element + Zeroize>(
-    array: &Bound<'py, PyUntypedArray>,
-    unit: &str,
-) -> PyResult<Values<'py, T>> {
+fn units_of<'py, T: Unit>(array: &Bound<'py, PyUntypedArray>) -> PyResult<InPlace<'py, T>> {
+    if let Some(units) = InPlace::of_units(array) {
+        return Ok(units);
+    }
     let py = array.py();
     let native = array
         .dtype()
         .call_method1(intern!(py, "newbyteorder"), (intern!(py, "="),))?;
     let numpy = py.import(intern!(py, "numpy"))?;
     let plain = numpy.call_method1(intern!(py, "ascontiguousarray"), (array, native))?;
-    let units = plain.call_method1(intern!(py, "view"), (unit,))?;
-    let units: InPlace<'py, T> = as_contiguous(units.cast::<PyUntypedArray>()?, unit)?;
-    Ok(Values::InPlace(units))
+    let units = plain.call_method1(intern!(py, "view"), (T::NAME,))?;
+    as_contiguous(units.cast::<PyUntypedArray>()?, T::NAME)
+}
+
+/// Memory for texts, which is erased at the end.
+struct Scratch(Vec<u8>);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        memory::wipe(&mut self.0);
+    }
 }
 
 /// Code points that are converted together: they and their bytes fit the first cache.
-const BLOCK: usize = 2048;
-
-/// A value without the zeros at its end.
-#[inline]
-fn without_zeros<T: Copy + Default + PartialEq>(value: &[T]) -> &[T] {
-    let zero = T::default();
-    let mut end = value.len();
-    // Short values of a wide type: eight zeros in one comparison.
-    while end >= 8
-        && value[end - 8..end]
-            .iter()
-            .fold(true, |all, &it| all & (it == zero))
-    {
-        end -= 8;
-    }
-    let last = value[..end].iter().rposition(|&unit| unit != zero);
-    &value[..last.map_or(0, |last| last + 1)]
-}
-
-/// Code points as one ASCII text, written to `text`; `None` if one of them is another character.
-#[inline]
-fn ascii_of<'a>(points: &[u32], text: &'a mut Vec<u8>) -> Option<&'a str> {
-    if points.iter().fold(0, |all, &point| all | point) >= 0x80 {
-        return None;
-    }
-    text.clear();
-    text.extend(points.iter().map(|&point| point as u8));
-    str::from_utf8(text).ok()
-}
-
-/// Code points as UTF-8, written to `text`; `None` if one of them is no character.
-#[inline]
-fn utf8_of<'a>(points: &[u32], text: &'a mut Vec<u8>) -> Option<&'a str> {
-    text.clear();
-    for &point in points {
-        let mut bytes = [0; 4];
-        let character = char::from_u32(point)?.encode_utf8(&mut bytes);
-        text.extend_from_slice(character.as_bytes());
-    }
-    str::from_utf8(text).ok()
-}
+const BLOCK: usize = 4096;

@@ -94,8 +94,29 @@ impl LockedTexts {
                 size => slice::from_raw_parts(text.bytes.cast::<u8>(), size),
             }
         };
+        if is_short_ascii(bytes) {
+            // SAFETY: ASCII is UTF-8.
+            return Some(unsafe { str::from_utf8_unchecked(bytes) });
+        }
         str::from_utf8(bytes).ok()
     }
+}
+
+/// True for ASCII of 4 to 16 bytes, the usual text: two words that may overlap cover it. The check
+/// of the standard library takes longer than the hash of such a text.
+#[inline]
+fn is_short_ascii(bytes: &[u8]) -> bool {
+    if let (Some(first), Some(last), ..=16) = (bytes.first_chunk(), bytes.last_chunk(), bytes.len())
+    {
+        let both = u64::from_ne_bytes(*first) | u64::from_ne_bytes(*last);
+        return both & 0x8080_8080_8080_8080 == 0;
+    }
+    if let (Some(first), Some(last), ..=8) = (bytes.first_chunk(), bytes.last_chunk(), bytes.len())
+    {
+        let both = u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last);
+        return both & 0x8080_8080 == 0;
+    }
+    false
 }
 
 impl Drop for LockedTexts {

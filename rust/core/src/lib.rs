@@ -30,6 +30,8 @@
 //!                 |
 //!         saved_state  byte_reader    the exact state of a live sketch in bytes
 //!                 |
+//!         fixed_width    texts and bytes in arrays of one width
+//!                 |
 //!   simd  key  item  memory  error   one loop for several widths of registers; keys; values
 //! ```
 //!
@@ -45,6 +47,7 @@ mod byte_reader;
 pub mod discovery;
 pub mod error;
 pub mod estimation;
+pub mod fixed_width;
 pub mod guarantee;
 pub mod item;
 pub mod key;

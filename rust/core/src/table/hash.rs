@@ -63,7 +63,13 @@ impl Fingerprinter {
     /// Text, by its UTF-8 bytes.
     #[inline]
     pub fn text(&self, item: &str) -> u64 {
-        xxh3_64_with_seed(item.as_bytes(), self.text)
+        self.utf8(item.as_bytes())
+    }
+
+    /// Text, as bytes that are known to be UTF-8.
+    #[inline]
+    pub(super) fn utf8(&self, item: &[u8]) -> u64 {
+        xxh3_64_with_seed(item, self.text)
     }
 
     /// Bytes.

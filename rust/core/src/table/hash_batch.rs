@@ -4,6 +4,7 @@
 //! Plain loops that [`crate::simd`] compiles for the widest available registers.
 
 use super::hash::{Fingerprinter, PairMultiply, RowHashes};
+use crate::fixed_width::without_zeros;
 use crate::simd::widest;
 
 impl Fingerprinter {
@@ -23,6 +24,26 @@ impl Fingerprinter {
     #[inline]
     pub fn narrow_to(&self, items: &[i32], out: &mut [u64]) {
         fingerprints_of_narrow(self, items, out);
+    }
+
+    /// Writes the fingerprints of texts of ASCII that begin `width` bytes apart to `out`, one per
+    /// entry. Zeros at the end of a text are not part of it. `width` is not 0.
+    #[inline]
+    pub fn texts_to(&self, rows: &str, width: usize, out: &mut [u64]) {
+        rows_to(rows.as_bytes(), width, out, |row| self.utf8(row));
+    }
+
+    /// As [`Self::texts_to`], of bytes.
+    #[inline]
+    pub fn bytes_to(&self, rows: &[u8], width: usize, out: &mut [u64]) {
+        rows_to(rows, width, out, |row| self.bytes(row));
+    }
+}
+
+#[inline(always)]
+fn rows_to(rows: &[u8], width: usize, out: &mut [u64], hash: impl Fn(&[u8]) -> u64) {
+    for (out, row) in out.iter_mut().zip(rows.chunks_exact(width)) {
+        *out = hash(without_zeros(row));
     }
 }
 
@@ -172,6 +193,27 @@ mod tests {
                 for (&item, &out) in narrow.iter().zip(&out) {
                     assert_eq!(out, fingerprinter.signed(item.into()), "{width:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn fingerprints_of_rows_equal_those_of_single_items() {
+        let fingerprinter = Fingerprinter::new(7);
+        for width in (1..=18).chain([64, 127, 128, 129, 240, 241, 300]) {
+            let zeros = |row: usize| (row * 5) % (width + 1);
+            let value = |row: usize| vec![b'a' + row as u8 % 26; width - zeros(row)];
+            let rows: Vec<u8> = (0..40)
+                .flat_map(|row| [value(row), vec![0; zeros(row)]].concat())
+                .collect();
+            let (mut texts, mut bytes) = ([0; 40], [0; 40]);
+            fingerprinter.texts_to(str::from_utf8(&rows).unwrap(), width, &mut texts);
+            fingerprinter.bytes_to(&rows, width, &mut bytes);
+            for row in 0..40 {
+                let value = value(row);
+                let text = str::from_utf8(&value).unwrap();
+                assert_eq!(texts[row], fingerprinter.text(text), "{width}, {row}");
+                assert_eq!(bytes[row], fingerprinter.bytes(&value), "{width}, {row}");
             }
         }
     }
