@@ -68,6 +68,17 @@ BUGS_OF_THE_SERVICE: Final = (
         ),
     ),
     PlantedBug(
+        name="bound-of-people-who-are-not-known",
+        subject="sensitivity",
+        claim="A new stream with a bound of people and without their field protects single events.",
+        caught_by="tests/unit/service/test_new_streams.py::"
+        "test_a_bound_of_people_without_their_field_is_refused[cells-3-values0]",
+        patch=edited(
+            "lazysketch.service.definitions:check_new_stream",
+            ("settings.user is None and", "False and"),
+        ),
+    ),
+    PlantedBug(
         name="publication-when-it-is-ready",
         subject="schedule",
         claim="Readers see a publication as soon as it is computed, which takes longer with more "

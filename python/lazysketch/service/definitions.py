@@ -20,6 +20,9 @@ __all__ = ["check_new_stream", "check_streams", "keep_definition", "streams_to_o
 _PREFIX: Final = "service stream "
 _LONGEST: Final = 9_000
 _WITHOUT_LIST: Final = {"domain": "of the configuration"}
+# What counts of a person; a stream of values or ranges has `per_person` instead of the first two.
+_OF_PEOPLE: Final = ("cells", "per_cell", "most_people")
+_DEFAULTS: Final = {field.name: field.default for field in fields(StreamSettings)}
 
 
 def check_streams(configured: Iterable[StreamSettings]) -> None:
@@ -51,10 +54,21 @@ def check_new_stream(settings: StreamSettings) -> None:
         settings: a stream that the store does not have.
 
     Raises:
-        ArgumentTypeError: a largest weight for events that have none, which costs noise alone.
+        ArgumentTypeError: a largest weight for events that have none, which costs noise alone; or a
+            bound of people for events without the field of a person, which protects no person.
     """
     if settings.weight is None and settings.max_weight != 1:
         raise ArgumentTypeError("max_weight: expected weight too, the field of it, got none")
+    chosen = [name for name in _OF_PEOPLE if getattr(settings, name) != _DEFAULTS[name]]
+    if settings.user is None and chosen:
+        raise ArgumentTypeError(
+            f"{chosen[0]}: expected user too, the field of the person, got none"
+        )
+    if settings.kind in ("values", "ranges") and any(name != "most_people" for name in chosen):
+        raise ArgumentTypeError(
+            f"{chosen[0]}: expected none for {settings.kind}, of which per_person events of a "
+            "person count, got some"
+        )
 
 
 def streams_to_open(

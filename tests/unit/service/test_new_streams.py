@@ -57,6 +57,36 @@ def test_a_stored_stream_goes_on_with_it(
     host.close()
 
 
+VALUES: dict[str, Any] = {"kind": "values", "low": 0, "high": 9, "bins": 5, "every": "1min"}
+SMALL: dict[str, Any] = {"share": 0.1, "width": 64}
+
+
+@pytest.mark.parametrize("values", [SMALL, {**SMALL, "every": "1min"}, VALUES, RANGES])
+@pytest.mark.parametrize(("name", "bound"), [("cells", 3), ("per_cell", 2), ("most_people", 1_000)])
+def test_a_bound_of_people_without_their_field_is_refused(
+    values: dict[str, Any], name: str, bound: int, tmp_path: Path
+) -> None:
+    """Whoever gives a bound expects people to be protected, and without the field none is."""
+    host = Service(tmp_path).host()
+    with pytest.raises(ArgumentTypeError, match=rf"^streams\.visits\.{name}: expected user too"):
+        host.open_streams([StreamSettings.from_mapping("visits", {**values, name: bound})])
+    assert not host.store.names
+    host.close()
+
+
+@pytest.mark.parametrize("values", [VALUES, RANGES])
+@pytest.mark.parametrize("name", ["cells", "per_cell"])
+def test_a_bound_of_cells_is_refused_where_events_are_bounded(
+    values: dict[str, Any], name: str, tmp_path: Path
+) -> None:
+    host = Service(tmp_path).host()
+    of_people = {**values, "user": "name"}
+    with pytest.raises(ArgumentTypeError, match=rf"{name}: expected none for .*per_person"):
+        host.open_streams([StreamSettings.from_mapping("visits", {**of_people, name: 7})])
+    host.open_streams([StreamSettings.from_mapping("visits", {**of_people, "most_people": 9})])
+    host.close()
+
+
 def test_long_settings_are_refused_before_a_state_is_made() -> None:
     """A list of items that is long is of the configuration alone; other settings are kept."""
     long = "https://example.org/" + "x" * 1_900
