@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from lazysketch import _native
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.releases.items import Item
+from lazysketch.releases.items import Item, plain_item
 from lazysketch.releases.public_table import LARGEST_CHOICE
 from lazysketch.result_tables import Rows
 from lazysketch.windows.published_slides import PublishedSlides
@@ -53,7 +52,7 @@ class AlertRule:
         zero = not isinstance(self.above, bool) and self.above == 0
         object.__setattr__(self, "above", 0.0 if zero else checked_real("above", self.above))
         if self.item is not None:
-            _native.people_of_batch([self.item])  # raises for what is no item
+            plain_item(self.item, name="item", where="")
 
 
 @dataclass(frozen=True)

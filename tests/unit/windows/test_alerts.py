@@ -153,5 +153,5 @@ def test_refusals(changes: dict[str, Any], error: type[Exception], message: str)
     ],
 )
 def test_rules_that_are_refused(rule: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
+    with pytest.raises(error, match=f"^{'item' if 'item' in rule else 'above'}: expected"):
         ls.AlertRule(**rule)
