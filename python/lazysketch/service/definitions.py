@@ -25,14 +25,15 @@ _OF_PEOPLE: Final = ("cells", "per_cell", "most_people")
 _DEFAULTS: Final = {field.name: field.default for field in fields(StreamSettings)}
 
 
-def check_streams(configured: Iterable[StreamSettings]) -> None:
+def check_streams(configured: Iterable[StreamSettings], *, are_new: bool = False) -> None:
     """Check all that windows check, before any state is made that a typing error would fix.
 
     Args:
         configured: the streams of the configuration.
+        are_new: whether there is no state yet that could have them.
 
     Raises:
-        ArgumentTypeError: a wrong type.
+        ArgumentTypeError: a wrong type, or settings that a new stream may not have.
         ArgumentValueError: a value outside its range.
         MissingPackageError: topics without the package that reads them.
         SourceError: a file of settings of Kafka that cannot be read.
@@ -43,6 +44,8 @@ def check_streams(configured: Iterable[StreamSettings]) -> None:
             if one.kafka is not None:
                 consumer_settings(one, state="")
             one.privacy  # noqa: B018 -- makes windows without a store
+            if are_new:
+                check_new_stream(one)
         except LazySketchError as error:
             raise type(error)(f"streams.{one.name}.{error}") from None
 

@@ -223,13 +223,14 @@ def _run(
     from lazysketch.service.logs import log_as_json
     from lazysketch.service.service import Listening, run_service
     from lazysketch.service.settings import DEFAULT_STREAM, ServiceSettings
+    from lazysketch.store.opening import is_store
 
     given = ServiceSettings() if settings is None else settings
-    check_streams(given.streams)
+    place = str(Path(folder) / _STORE)
+    check_streams(given.streams, are_new=not is_store(place))
     listening = Listening.on(given)
     log_as_json()
     try:
-        place = str(Path(folder) / _STORE)
         key, made = key_for(key_file, place)
         store = opened(place, key=key, anchor=anchor, new_era=new_era)
         if made is not None:

@@ -168,10 +168,12 @@ def test_readers_see_nothing_of_senders(folder: Path) -> None:
         (["--state", "x", "--listen", "8320"], "read.listen: expected an address and a port"),
         (["--state", "x", "--every", "soon"], "streams.events.every: expected"),
         (["--state", "x", "--settings", "two.toml"], "streams.b.share: expected a number above 0"),
+        (["--state", "x", "--settings", "bound.toml"], "streams.b.most_people: expected user too"),
     ],
 )
 def test_wrong_options_are_named(folder: Path, options: list[str], message: str) -> None:
     (folder / "two.toml").write_text("[streams.a]\n[streams.b]\nshare = 2\n")
+    (folder / "bound.toml").write_text("[streams.a]\n[streams.b]\nmost_people = 9\n")
     done = subprocess.run(
         [sys.executable, "-m", "lazysketch", "serve", *options],
         cwd=folder,
