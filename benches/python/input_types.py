@@ -167,7 +167,12 @@ def of_columns(items: np.ndarray) -> Iterator[InputType]:
         ("numpy text of any length", np.array(strings, dtype=np.dtypes.StringDType())),
     ):
         yield InputType(
-            name=name, method=method, items=array, baseline="text", unavoidable=READ_VALUE
+            name=name,
+            method=method,
+            items=array,
+            baseline="text",
+            single=UPDATE_OF_STR,
+            unavoidable=READ_VALUE,
         )
     columns: dict[str, Items] = {
         "large text": text.cast(pa.large_string()),

@@ -21,6 +21,7 @@ use lazysketch_core::memory;
 use lazysketch_core::table::items::Items;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyMemoryError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
 use std::iter;
@@ -360,7 +361,8 @@ fn from_numpy<'py>(
                 return Ok(PreparedBatch::Ready(items));
             }
             // numpy gives Python values, which are checked one by one.
-            let values = array.call_method0("tolist")?.cast_into::<PyList>()?;
+            let values = array.call_method0(intern!(array.py(), "tolist"))?;
+            let values = values.cast_into::<PyList>()?;
             from_sequence(values.len(), objects_of(&values), target)
         }
     }

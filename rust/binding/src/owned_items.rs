@@ -22,6 +22,7 @@ use lazysketch_core::item::Item;
 use lazysketch_core::table::item_list::ItemList;
 use lazysketch_core::table::items::Items;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -85,6 +86,9 @@ pub(crate) fn owned_items_of<'py>(
     // Recognised by their exact type: a failed attribute lookup costs more than counting a short
     // batch.
     if column.is_none() {
+        if let Ok(array) = items.cast_exact::<PyUntypedArray>() {
+            return from_numpy(array);
+        }
         if let Ok(list) = items.cast_exact::<PyList>() {
             return copies_of(list).map(OwnedItems::Copied);
         }
@@ -132,7 +136,7 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'p
             let room = ItemList::with_room(array.len()).map_err(raise)?;
             match collected_of_packed_text(array, room, pushed)? {
                 Some(copies) => Ok(OwnedItems::Copied(copies)),
-                None => copied_of_any(&array.call_method0("tolist")?),
+                None => copied_of_any(&array.call_method0(intern!(array.py(), "tolist"))?),
             }
         }
     }

@@ -195,14 +195,20 @@ fn unresizable<'py>(
     }
 }
 
+/// Up to this number of texts, Python objects cost less than weak references and locks.
+const FEW: usize = 4;
+
 /// Make a result of the texts of an array: `push` is called on each in order, until it fails; the
-/// error gives the position. `None` if the array has another type, a missing value, or a text that
-/// is no UTF-8: then its Python objects say what they are.
+/// error gives the position. `None` if the array has another type, few texts, a missing value, or a
+/// text that is no UTF-8: then its Python objects say what they are.
 pub(crate) fn collected_of_packed_text<T: Send>(
     array: &Bound<'_, PyUntypedArray>,
     mut collected: T,
     push: impl Fn(&mut T, Item<'_>) -> Result<(), Fault> + Send,
 ) -> PyResult<Option<T>> {
+    if array.len() <= FEW {
+        return Ok(None);
+    }
     // Before the address of the cells is taken: Python code may run here.
     let kept = if array.dtype().kind() == b'T' {
         unresizable(array)?
