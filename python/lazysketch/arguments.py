@@ -11,7 +11,6 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Collection, Iterator
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Protocol, TypeGuard, TypeVar
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
@@ -88,6 +87,8 @@ def _suggestion(owner: type, unknown: str) -> str:
     if unknown in _SYNONYMS:
         alike = [known for known in names if known == _SYNONYMS[unknown]]
     else:
+        from difflib import get_close_matches  # late: few names are misspelt
+
         alike = get_close_matches(unknown.lower(), names, n=1, cutoff=0.5)
     meant = f" ({alike[0]}?)" if alike else ""
     return f"expected an argument of {owner.__name__}{meant}, got an unknown name"

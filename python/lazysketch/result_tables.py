@@ -10,7 +10,6 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Reversible, Sequence
 from dataclasses import fields
 from datetime import date, datetime
-from html import escape
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, TypeVar, overload
 
 from lazysketch.errors import MissingPackageError
@@ -181,6 +180,8 @@ def html_table(columns: Columns, *, rows: int | None = None, caption: str = "") 
     Returns:
         HTML without scripts or styles beyond the alignment of text.
     """
+    from html import escape  # late: only notebooks show HTML
+
     shown = len(next(iter(columns.values()), ()))
     cells: dict[str, Sequence[object]] = {}
     for name, column in columns.items():
@@ -204,6 +205,8 @@ def _cell(name: str, value: object) -> str:
     if isinstance(value, float):
         percent = name.endswith("share") and math.isfinite(value)
         return f"<td>{f'{value:.2%}' if percent else number_text(value)}</td>"
+    from html import escape
+
     text = plain_text(value)
     cut = text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
     return f'<td style="text-align: left">{escape(cut)}</td>'

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["main", "process"]
 
 _THREADS: Final = "OPENBLAS_NUM_THREADS"
-# Objects: a start reaches Python's own 700 hundreds of times.
-_COLLECTED_EVERY: Final = 20_000
+# Objects, more than a start makes: Python's own 700 would be reached hundreds of times.
+_COLLECTED_EVERY: Final = 200_000
 
 
 def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> int:

@@ -20,11 +20,6 @@ import click
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -142,6 +137,10 @@ def parsed_settings(path: str, *, option: str) -> dict[str, object]:
         raise SourceError(f"{option}: expected a readable file, got {path}: {reason}") from None
     if len(data) > _MAX_BYTES:
         raise SourceError(f"{option}: expected at most 1 MiB, got a larger file: {path}")
+    if sys.version_info >= (3, 11):  # late: few runs have a file of options
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         settings: dict[str, object] = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, RecursionError):

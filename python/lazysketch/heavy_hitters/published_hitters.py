@@ -317,6 +317,8 @@ class _KnownNames:
 
     def errors(self, hitters: Sequence[HeavyHitter], *, confidence: float) -> Array:
         """Return standard errors, from the widths of their joint intervals."""
+        if not hitters:
+            return np.empty(0)
         widths = np.array([one.high - one.low for one in hitters], dtype=np.float64)
         among = max(len(self._names), 1)
         from statistics import NormalDist  # late: it loads random and hashlib

@@ -13,7 +13,7 @@ eta bounds); :mod:`lazysketch.privacy.gaussian`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -31,6 +31,7 @@ from lazysketch.privacy.relations import (
     checked_epsilon,
     square_root_up,
 )
+from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["NoiseCalibration", "calibrate"]
 

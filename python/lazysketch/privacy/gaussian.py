@@ -34,7 +34,20 @@ __all__ = [
 _MARGIN: Final = 1e-11
 _LARGEST_A: Final = 36.0  # Q(36) < 1e-283 < SMALLEST_DELTA
 _PANELS: Final = 16
-_NODES_PER_PANEL: Final = 20
+# The nodes above 0 of the Gauss-Legendre rule of 20 nodes on [-1, 1], and their weights. As numbers
+# they are the same on every machine, and numpy.polynomial need not be loaded to calibrate.
+_LEGENDRE: Final = (
+    (0.07652652113349734, 0.15275338713072628),
+    (0.22778585114164507, 0.14917298647260424),
+    (0.37370608871541955, 0.1420961093183824),
+    (0.5108670019508271, 0.1316886384491769),
+    (0.636053680726515, 0.1181945319615186),
+    (0.7463319064601508, 0.1019301198172407),
+    (0.8391169718222188, 0.08327674157670471),
+    (0.912234428251326, 0.06267204833410879),
+    (0.9639719272779138, 0.040601429800386446),
+    (0.993128599185095, 0.017614007139150893),
+)
 _TAIL_EXPONENT: Final = 45.0  # the integral ends where its integrand has fallen by e^-45
 
 
@@ -100,7 +113,8 @@ def _mills_difference(a: float, mu: float) -> float:
 @lru_cache(maxsize=1)
 def _unit_quadrature() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the nodes and weights of composite Gauss-Legendre quadrature on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
+    above = np.array(_LEGENDRE)
+    nodes, weights = np.concatenate([above[::-1] * (-1.0, 1.0), above]).T
     starts = np.arange(_PANELS, dtype=np.float64)[:, np.newaxis]
     points = (starts + 0.5 * (nodes + 1.0)) / _PANELS
     return points.ravel(), np.tile(weights / (2.0 * _PANELS), _PANELS)

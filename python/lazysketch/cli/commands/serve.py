@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +15,7 @@ from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.replicas import check_publications, serve_replica
 from lazysketch.cli.view.output import put, tell
 from lazysketch.errors import ArgumentTypeError, MissingPackageError
+from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lazysketch.cli.settings import LedgerSettings
@@ -33,7 +33,7 @@ _OF_KAFKA: Final = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Shortcuts:
     """Options for a service of one stream, without a file of settings."""
 

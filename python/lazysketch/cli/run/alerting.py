@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -23,6 +21,7 @@ from lazysketch.cli.quantities import STEPS
 from lazysketch.cli.view.output import tell
 from lazysketch.cli.view.window_words import instant_in_words
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
+from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.rows import printable_item
 
 if TYPE_CHECKING:
@@ -73,11 +72,15 @@ class AlertSettings:
         self.rules(whole_numbers=False)
 
     def _command(self) -> list[str]:
+        if self.alert_run is None:
+            return []
+        import shlex  # late: few runs have alerts
+
         try:
-            words = shlex.split(self.alert_run or "")
+            words = shlex.split(self.alert_run)
         except ValueError:
             raise ArgumentValueError("--alert-run: expected a command, got an open quote") from None
-        if self.alert_run is not None and not words:
+        if not words:
             raise ArgumentValueError("--alert-run: expected a command, got none")
         return words
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch.errors import StoreError
+from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ _ADDED: Final = _OF_PEOPLE | _OF_PEOPLE_ANYWHERE | _OF_ROWS | _OF_NAMES | OF_WIN
 OPEN: Final[Mapping[str, object]] = {"format": "auto", "delimiter": None}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Definition:
     """What the first run of a state has defined for all later ones.
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from lazysketch.cli.view.output import item_text, name_without_folders, visible
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.errors import MissingPackageError, SourceError
-from lazysketch.service.page_file import BEGINNING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +36,6 @@ _STYLES: Final = ("-", "--", "-.", ":")
 _LONGEST_LABEL: Final = 32
 _LINE: Final = 110  # characters above the plot
 PAGE: Final = ".html"
-# The first bytes of each kind of file.
-_BEGINNINGS: Final = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", PAGE: BEGINNING}
 
 
 def checked_plot_kind(path: str, *, option: str) -> bytes:
@@ -48,9 +45,12 @@ def checked_plot_kind(path: str, *, option: str) -> bytes:
         MissingPackageError: matplotlib is not installed, and the plot is not a page.
         SourceError: The suffix of the path is not that of a plot.
     """
-    beginning = _BEGINNINGS.get(Path(path).suffix.lower())
+    from lazysketch.service.page_file import BEGINNING  # late: few runs draw anything
+
+    beginnings = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", PAGE: BEGINNING}
+    beginning = beginnings.get(Path(path).suffix.lower())
     if beginning is None:
-        known = ", ".join(_BEGINNINGS)
+        known = ", ".join(beginnings)
         raise SourceError(f"{option}: expected a file ending in one of {known}, got {path}")
     if not is_page(path) and find_spec("matplotlib") is None:
         raise MissingPackageError(

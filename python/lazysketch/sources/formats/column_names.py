@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ZEEK_NAME", "names_in", "names_of_table"]
 
-_NAME = re.compile(r"[^\W\d][\w ./()%:-]{0,39}")
-_KEY = re.compile(r"@?[\w.-]{1,40}")
-ZEEK_NAME = re.compile(r"[A-Za-z_][\w.]{0,39}")
-_NUMBER = re.compile(r"[+-]?\d[\d.,:eETZ/ +-]*")
-_PAIR = re.compile(r'(?:^|\s)([\w.%@/-]+)=(?:"(?:[^"\\]|\\.)*"|[^\s"]*)')
+# Patterns are compiled with their first use, which few runs have.
+_NAME = r"[^\W\d][\w ./()%:-]{0,39}"
+_KEY = r"@?[\w.-]{1,40}"
+ZEEK_NAME = r"[A-Za-z_][\w.]{0,39}"
+_NUMBER = r"[+-]?\d[\d.,:eETZ/ +-]*"
+_PAIR = r'(?:^|\s)([\w.%@/-]+)=(?:"(?:[^"\\]|\\.)*"|[^\s"]*)'
 _FEWEST_ROWS = 2  # below a header
 _DEEPEST = 3  # keys of a path
 
@@ -47,12 +48,12 @@ def names_in(form: Format, head: Head) -> list[str]:
     if form.name == "zeek":
         fields = next((row for row in rows if row.startswith("#fields\t")), "")
         names = fields.split("\t")[1:]
-        return names if all(ZEEK_NAME.fullmatch(name) for name in names) else []
+        return names if all(re.fullmatch(ZEEK_NAME, name) for name in names) else []
     if form.name == "jsonl":
         return _frequent([_keys(row) for row in rows])
     if form.name == "logfmt":
-        pairs = [_PAIR.findall(row) for row in rows]
-        return [name for name in _frequent(pairs) if _KEY.fullmatch(name)]
+        pairs = [re.findall(_PAIR, row) for row in rows]
+        return [name for name in _frequent(pairs) if re.fullmatch(_KEY, name)]
     if form.name in ("csv", "tsv") and rows:
         return names_of_table(rows, delimiter=form.delimiter or head.delimiter)
     return []
@@ -84,7 +85,7 @@ def _keys(row: str) -> list[str]:
 def _paths(value: dict[str, object], before: tuple[str, ...]) -> list[str]:
     paths: list[str] = []
     for key, inner in value.items():
-        if not _KEY.fullmatch(key):
+        if not re.fullmatch(_KEY, key):
             continue
         path = (*before, key)
         if isinstance(inner, dict) and len(path) < _DEEPEST:
@@ -110,10 +111,10 @@ def names_of_table(rows: Sequence[str], *, delimiter: str | None) -> list[str]:
     below = [row for row in below if len(row) == len(names)]
     if len(below) < _FEWEST_ROWS or len(set(names)) < len(names):
         return []
-    if not all(_NAME.fullmatch(name) for name in names):
+    if not all(re.fullmatch(_NAME, name) for name in names):
         return []
     columns = list(zip(*below, strict=True))
     if any(name in column for name, column in zip(names, columns, strict=True)):
         return []
-    of_numbers = [all(_NUMBER.fullmatch(cell) for cell in column) for column in columns]
+    of_numbers = [all(re.fullmatch(_NUMBER, cell) for cell in column) for column in columns]
     return names if any(of_numbers) else []

@@ -28,10 +28,8 @@ from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_js
 from lazysketch.sources.formats.keys import key_bits
 from lazysketch.sources.formats.lines import looks_like_lines, read_lines
 from lazysketch.sources.formats.numbers import NUMBERS
-from lazysketch.sources.formats.pcap import read_capture
 from lazysketch.sources.formats.selection import DELIMITERS, Head, Reader, Selection, names_of
 from lazysketch.sources.formats.unread_formats import advice_on_lines, refuse_unread
-from lazysketch.sources.formats.zeek import read_zeek
 from lazysketch.sources.io.byte_stream import ByteStream
 
 if TYPE_CHECKING:
@@ -49,12 +47,22 @@ _CAPTURE_MAGICS = (
 )
 
 
+def _late(module: str, function: str) -> Reader:
+    """Return a reader whose module is imported on first use."""
+
+    def read(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
+        reader: Reader = getattr(import_module(f"{__package__}.{module}"), function)
+        return reader(stream, selection)
+
+    return read
+
+
 def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
     """Return a reader whose module, which needs pyarrow, is imported on first use."""
 
     def read(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
         try:
-            reader: Reader = getattr(import_module(f"{__package__}.{module}"), function)
+            return _late(module, function)(stream, selection)
         except ModuleNotFoundError as missing:
             if missing.name != "pyarrow":
                 raise
@@ -62,7 +70,6 @@ def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
                 f"{stream.name}: expected pyarrow for format {name!r} "
                 "(pip install 'lazysketch[arrow]'), got none"
             ) from None
-        return reader(stream, selection)
 
     return read
 
@@ -124,7 +131,7 @@ FORMATS: dict[str, Format] = {
         Format("arrow", _ARROW, None, _looks_like_arrow, item_types=ITEM_TYPES, grows=False),
         Format(
             "pcap",
-            read_capture,
+            _late("pcap", "read_capture"),
             CAPTURE_FIELDS,
             _looks_like_capture,
             integer_fields=("sport", "dport", "size"),
@@ -132,7 +139,7 @@ FORMATS: dict[str, Format] = {
             time="",
             people=("src", "dst"),
         ),
-        Format("zeek", read_zeek, None, _looks_like_zeek, time="ts"),
+        Format("zeek", _late("zeek", "read_zeek"), None, _looks_like_zeek, time="ts"),
         Format(
             "w3c",
             reader_of("header"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, SourceError
+from lazysketch.quick_dataclass import dataclass
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.io.byte_stream import ByteStream
 from lazysketch.sources.io.compression import COMPRESSED_NAMES
@@ -189,6 +188,8 @@ def column_number(
 
 def _similar_place(names: Sequence[str], column: str) -> str:
     """Return where a column with a similar name is, or "" without such a column."""
+    import difflib  # late: few names are misspelt
+
     near = difflib.get_close_matches(
         column.lower(), [known.lower() for known in names[:_COMPARED]], n=1
     )

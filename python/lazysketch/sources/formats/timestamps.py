@@ -53,21 +53,21 @@ _NOWHERE = slice(0, 0)
 _EXACT = decimal.Context(prec=100)  # more digits than any text that can be a time
 _MONTHS = tuple(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split())
 
-# Patterns of shapes, in which every digit is 0.
+# Patterns of shapes, in which every digit is 0; compiled with the first time of a row.
 _CLOCK = rb"(?P<hour>00):(?P<minute>00)"
 _OFFSET = rb"(?P<sign>[+-])(?P<offset_hours>00)(?::?(?P<offset_minutes>00))?"
-_ISO = re.compile(
+_ISO = (
     rb"(?P<year>0000)(?P<bar>[-/])(?P<month>00)(?P=bar)(?P<day>00)"
     rb"(?:[Tt ]" + _CLOCK + rb"(?::(?P<second>00)(?:[.,](?P<fraction>0+))?)?"
     rb" ?(?:[Zz]|" + _OFFSET + rb")?(?<! ))?"
 )
-_LOG = re.compile(
+_LOG = (
     rb"(?P<day>00)/(?P<name>" + b"|".join(_MONTHS) + rb")/(?P<year>0000):"
     + _CLOCK + rb":(?P<second>00)(?:\.(?P<fraction>0+))?(?: " + _OFFSET + rb")?"
 )  # fmt: skip
-_NUMBER = re.compile(rb"(?P<sign>[+-]?)(?P<whole>0+)(?:\.(?P<fraction>0*))?")
+_NUMBER = rb"(?P<sign>[+-]?)(?P<whole>0+)(?:\.(?P<fraction>0*))?"
 
-_EXPONENT = re.compile(rb"(?P<exponent>[+-]?0+(?:\.0*)?[eE][+-]?0{1,3})")
+_EXPONENT = rb"(?P<exponent>[+-]?0+(?:\.0*)?[eE][+-]?0{1,3})"
 
 _SHAPE = bytes(ord("0") if chr(byte) in "0123456789" else byte for byte in range(256))
 
@@ -189,7 +189,7 @@ def _times_of_one_shape(texts: NDArray[np.uint8], shape: bytes, unit: str) -> ND
 def _columns(shape: bytes) -> dict[str, slice] | None:
     """Return the position of each part in texts of the shape; None if they are not times."""
     patterns = (_ISO, _LOG, _NUMBER, _EXPONENT)
-    match = next(filter(None, (pattern.fullmatch(shape) for pattern in patterns)), None)
+    match = next(filter(None, (re.fullmatch(pattern, shape) for pattern in patterns)), None)
     if match is None:
         return None
     return {part: slice(*match.span(part)) for part, text in match.groupdict().items() if text}

@@ -98,7 +98,7 @@ class _Header:
 
     def _cutter(self, names: list[str]) -> RowCutter:
         check_columns(len(names), name=self._name)
-        certain = all(ZEEK_NAME.fullmatch(known) for known in names)
+        certain = all(re.fullmatch(ZEEK_NAME, known) for known in names)
         wanted = {
             of: column_number(names, field, of=of, name=self._name, certain=certain)
             for of, field in self._selection.columns()

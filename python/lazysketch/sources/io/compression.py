@@ -14,9 +14,7 @@ Every failure is a SourceError that names the input.
 
 from __future__ import annotations
 
-import bz2
 import io
-import lzma
 import re
 import zlib
 from typing import TYPE_CHECKING, Protocol
@@ -151,6 +149,8 @@ def _members(
     A member gets short pieces first, then longer ones. What follows its end in a piece is
     copied, so with long pieces a block of empty members would cost its square.
     """
+    from lzma import LZMAError
+
     member: _Decompressor | None = None
     read = expanded_to = 0
     piece = _FIRST_PIECE
@@ -169,7 +169,7 @@ def _members(
             while True:
                 try:
                     plain = member.decompress(fed, READ_SIZE)
-                except (OSError, ValueError, EOFError, lzma.LZMAError, zlib.error) as error:
+                except (OSError, ValueError, EOFError, LZMAError, zlib.error) as error:
                     raise _undecodable(error, name, kind) from None
                 expanded_to += len(plain)
                 check_expansion(expanded_to, read=read, of="bytes", name=name)
@@ -198,10 +198,14 @@ def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _unbzip2(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    import bz2  # late, as lzma: most inputs are not compressed
+
     return _members(blocks, name, kind="bz2", create=bz2.BZ2Decompressor)
 
 
 def _unxz(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    import lzma
+
     def create() -> _Decompressor:
         return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_MEMORY_LIMIT)
 
@@ -240,7 +244,9 @@ def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _undecodable(error: Exception, name: str, kind: str) -> SourceError:
-    if isinstance(error, lzma.LZMAError) and "emory" in str(error):
+    from lzma import LZMAError
+
+    if isinstance(error, LZMAError) and "emory" in str(error):
         return SourceError(
             f"{name}: expected xz data that need at most {_MEMORY_LIMIT >> 20} MiB to decompress "
             "(a limit of this reader), got data that need more"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from contextlib import contextmanager
 from itertools import islice
@@ -59,5 +58,7 @@ def _similar_file(path: Path) -> str:
     except (OSError, ValueError):
         return ""
     by_letters = {name.lower(): name for name in names if name.isprintable()}
+    import difflib  # late: few names are misspelt
+
     found = difflib.get_close_matches(path.name.lower(), by_letters, n=1, cutoff=_SIMILAR)
     return str(path.with_name(by_letters[found[0]])) if found else ""
