@@ -1,6 +1,7 @@
 """The native core; public classes subclass what is here."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeAlias, TypedDict, TypeVar, final, overload, type_check_only
 
 import numpy as np
@@ -22,6 +23,9 @@ __all__ = [
     "CaptureReader",
     "DelimitedReader",
     "ErrorModel",
+    "EventsOfLevels",
+    "EventsOfTable",
+    "EventsOfWindows",
     "ExactSketch",
     "FieldReader",
     "GatheredCounts",
@@ -334,6 +338,33 @@ class NestingLock:
     def nested(self) -> bool: ...
     def open_for(self, table: HeavySketch, steps: int) -> None: ...
     def add_one(self, item: object, weight: object) -> bool: ...
+
+@disjoint_base
+class EventsOfTable:
+    def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
+    def _count_in(self, table: PrivateSketch) -> None: ...
+    def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None: ...
+
+@disjoint_base
+class EventsOfWindows:
+    def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
+    def _count_by(self, lock: NestingLock) -> None: ...
+    def update(
+        self,
+        item: Item,
+        weight: int = 1,
+        *,
+        time: datetime | None = None,
+        user: Item | None = None,
+    ) -> None: ...
+
+@disjoint_base
+class EventsOfLevels:
+    def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
+    def _count_at(
+        self, lock: NestingLock, tables: Sequence[HeavySketch], hierarchy: Hierarchy | None
+    ) -> None: ...
+    def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None: ...
 
 @final
 class ErrorModel:

@@ -10,7 +10,7 @@ from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions, ShareOptions
 from lazysketch.heavy_hitters.published_hitters import PublishedHitters
-from lazysketch.heavy_hitters.tables import DiscoveringTable, table_for
+from lazysketch.heavy_hitters.tables import DiscoveringTable, HittersTable, table_for
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import ClosedByBlock
@@ -27,7 +27,7 @@ _EXAMPLE: Final = "HeavyHitters(share=0.01, epsilon=1.0, delta=1e-8)"
 
 
 @with_options(NoiseOptions, TableOptions, ShareOptions, defaults=(TableSpec, HeavyHittersSpec.of))
-class HeavyHitters(ClosedByBlock, PublishedHitters):
+class HeavyHitters(_native.EventsOfTable, ClosedByBlock, PublishedHitters):
     """The items that make up much of a stream, without a list of items.
 
     Guarantee: all published names and counts, at all steps together, satisfy (``epsilon``,
@@ -82,7 +82,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             discovery_epoch=discovery_epoch,
             **options,
         )
-        super().__init__(table_for(spec, key=key), spec)
+        self._begin(table_for(spec, key=key), spec)
 
     @classmethod
     def from_spec(cls, spec: HeavyHittersSpec, *, key: Key | None = None) -> Self:
@@ -110,29 +110,13 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
     ) -> Self:
         """Return heavy hitters with a description that go on from a state of a store."""
         self = cls.__new__(cls)
-        PublishedHitters.__init__(self, table_for(spec, key=key, state=state), spec)
+        self._begin(table_for(spec, key=key, state=state), spec)
         return self
 
-    def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None:
-        """Count one event; it takes one step.
-
-        Guarantee: nothing is applied when the call raises.
-
-        Args:
-            item: str, bytes, int, datetime with a time zone, date or UUID; ``"1"``, ``b"1"`` and
-                ``1`` are different items.
-            weight: 0 to ``max_weight``.
-            user: the person of the event, any item; required if the table bounds people.
-
-        Raises:
-            ItemError: not a valid item.
-            ArgumentTypeError: a weight that is not an integer.
-            ArgumentValueError: a weight outside its range.
-            HorizonError: past the horizon.
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        self._table.update(item, weight, user=user)
+    def _begin(self, table: HittersTable, spec: HeavyHittersSpec) -> None:
+        """Read a live table of this description, and count events in it."""
+        self._count_in(table)
+        PublishedHitters.__init__(self, table, spec)
 
     def update_many(
         self,

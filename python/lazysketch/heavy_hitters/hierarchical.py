@@ -44,7 +44,7 @@ _EXAMPLE: Final = "HierarchicalHeavyHitters(ipv4_prefixes(), share=0.01, epsilon
 
 
 @with_options(NoiseOptions, ShareOptions, defaults=(TableSpec, HeavyHittersSpec.of))
-class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
+class HierarchicalHeavyHitters(_native.EventsOfLevels, ClosedByBlock, PublishedLevels):
     """The names that make up much of a stream, at every level of a hierarchy.
 
     Guarantee: all published names and counts, at all levels and steps together, satisfy
@@ -143,26 +143,12 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         self._people_of_levels: _native.People | None = None
         if specs[0].table.person_bound is not None:
             self._people_of_levels = _native.People(tables, key=origin(0)[0])
-        super().__init__(levels, tables, specs, whole=whole)
+        lock = _native.NestingLock()
+        self._count_at(lock, tables, levels._hierarchy)
+        PublishedLevels.__init__(self, levels, tables, specs, whole=whole, lock=lock)
 
-    def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None:
-        """Count one event at every level; it takes one step.
-
-        Guarantee: as :meth:`update_many`.
-
-        Args:
-            item: an item that fits the levels.
-            weight: 0 to ``max_weight``.
-            user: the person of the event, any item; required if the levels bound people.
-
-        Raises:
-            ItemError: an item that does not fit the levels, or a person who is no item.
-            ArgumentTypeError: a weight that is not an integer; a person where none is bounded.
-            ArgumentValueError: a weight outside its range, or no person where people are bounded.
-            HorizonError: past the horizon.
-            ClosedError: after ``close()``.
-            LiveStateError: called in a forked child process.
-        """
+    def _update(self, item: Item, weight: int, user: Item | None) -> None:
+        """Count one event that the core leaves to Python, or say what is wrong with it."""
         hierarchy = self.levels._hierarchy
         if user is not None:
             self._count_people([[name] for name in self.levels.of(item)], [user], [weight])

@@ -5,11 +5,11 @@ Everything here is post-processing of published names and public tables.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
 import numpy as np
 
+from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, checked_share
@@ -48,11 +48,12 @@ class PublishedLevels(LiveState):
         specs: Sequence[HeavyHittersSpec],
         *,
         whole: Split,
+        lock: _native.NestingLock,
     ) -> None:
         """Read one table with discovery per level."""
         self._hierarchy, self._whole = levels, whole
         self._tables, self._specs = list(tables), list(specs)
-        self._lock: object = threading.RLock()
+        self._lock = lock
         self._levels = [HeavyLevel(table, spec) for table, spec in zip(tables, specs, strict=True)]
         run = facts_of(self._tables[0].sketch_id, self.privacy)
         for level in self._levels:

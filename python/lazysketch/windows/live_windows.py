@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.heavy_hitters.hitters_spec import (
     DEPTH,
@@ -35,7 +36,7 @@ Spec = TypeVar("Spec")
 _MEMORY: Final = 256 << 20
 
 
-class LiveWindows(RunningWindows[Window]):
+class LiveWindows(_native.EventsOfWindows, RunningWindows[Window]):
     """Windows that take events."""
 
     def _make_cut(
@@ -57,6 +58,12 @@ class LiveWindows(RunningWindows[Window]):
         tables, since = origin(described(cut, domain, options), cut, kept)
         self._run(cut, tables, since, kept)
 
+    def _made_lock(self) -> _native.NestingLock:
+        """Return the lock, by which the core counts single events."""
+        lock = super()._made_lock()
+        self._count_by(lock)
+        return lock
+
     @staticmethod
     def _spec_of(
         cut: Cut, domain: Iterable[Item] | None, options: HittersOptions
@@ -75,34 +82,8 @@ class LiveWindows(RunningWindows[Window]):
             **options,
         )
 
-    def update(
-        self,
-        item: Item,
-        weight: int = 1,
-        *,
-        time: datetime | None = None,
-        user: Item | None = None,
-    ) -> None:
-        """Count one event.
-
-        Guarantee: as :meth:`update_many`.
-
-        Args:
-            item: any item.
-            weight: 0 to ``max_weight``.
-            time: time of the event, for windows of a range; UTC if it has no offset.
-            user: the person of the event, any item; required if people are bounded.
-
-        Raises:
-            ItemError: not a valid item, or a person who is no item.
-            ArgumentTypeError: a wrong type, a missing time, or a time or a person that these
-                windows do not take.
-            ArgumentValueError: a weight outside its range, or no person where people are bounded.
-            ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: called in a forked child process.
-        """
-        if time is None and user is None and self._lock.add_one(item, weight):
-            return
+    def _update(self, item: Item, weight: int, time: datetime | None, user: Item | None) -> None:
+        """Count one event that the core leaves to Python, or say what is wrong with it."""
         if time is None and self._add_one(item, weight, user):
             return
         times = None if time is None else [instant_of("time", time)]

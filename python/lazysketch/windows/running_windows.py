@@ -24,7 +24,7 @@ class RunningWindows(ClosedByBlock, PublicFacts[Held]):
 
     def _run(self, cut: Cut, tables: WindowMaker[Any], since: Progress | None, kept: int) -> None:
         """Open windows of a cut, of which ``kept`` that ended are kept."""
-        self._lock = _native.NestingLock()
+        self._lock = self._made_lock()
         self._takes_times = cut.takes_times
         self._live = cut.opened(tables, most=kept, since=since)
         super().__init__(
@@ -32,6 +32,10 @@ class RunningWindows(ClosedByBlock, PublicFacts[Held]):
             not_private_because=tables.not_private_because,
             listed=tables.listed,
         )
+
+    def _made_lock(self) -> _native.NestingLock:
+        """Return the lock of these windows."""
+        return _native.NestingLock()
 
     @exclusive
     def tick(self, steps: int = 1) -> None:

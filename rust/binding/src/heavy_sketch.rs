@@ -93,7 +93,7 @@ impl HeavySketch {
         signature = (item, weight=Weight(1), *, user=None),
         text_signature = "($self, item, weight=1, *, user=None)"
     )]
-    fn update(
+    pub(crate) fn update(
         slf: &Bound<'_, Self>,
         item: &Bound<'_, PyAny>,
         weight: Weight,

@@ -51,6 +51,7 @@ mod release;
 mod saved_state;
 mod several_streams;
 mod several_tables;
+mod single_events;
 mod standard_types;
 mod store;
 mod sums;
@@ -131,6 +132,8 @@ mod _native {
         add_to_batch_of_all, call_locked, close_all, end_epoch_of_all, finish_all, tick_all,
         update_all, update_batch_of_all, update_levels, update_rows_of_all, update_rows_of_each,
     };
+    #[pymodule_export]
+    use super::single_events::{EventsOfLevels, EventsOfTable, EventsOfWindows};
     #[pymodule_export]
     use super::store::Store;
     #[pymodule_export]

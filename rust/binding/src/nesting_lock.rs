@@ -103,20 +103,30 @@ impl NestingLock {
         let Some(weight) = weight.and_then(|weight| weight.extract::<u64>().ok()) else {
             return false;
         };
-        // Another item may have a method that changes what this lock guards.
-        let counted = is_common(item).then(|| {
-            with_item(item, &no_item, |converted| {
-                Ok(self.count(item.py(), converted, weight))
-            })
-        });
-        matches!(counted, Some(Ok(true)))
+        self.count_one(item, weight)
     }
 }
 
 impl NestingLock {
+    /// True while a thread holds the lock.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.load(Ordering::Relaxed) > 0
+    }
+
+    /// As [`Self::add_one`], of a weight of a common type.
+    #[inline]
+    pub(crate) fn count_one(&self, item: &Bound<'_, PyAny>, weight: u64) -> bool {
+        // Another item may have a method that changes what this lock guards.
+        is_common(item)
+            && with_item(item, &no_item, |converted| {
+                Ok(self.count(item.py(), converted, weight))
+            })
+            .unwrap_or(false)
+    }
+
     /// No Python code runs in between, so no other thread takes the lock meanwhile.
     fn count(&self, py: Python<'_>, item: Item<'_>, weight: u64) -> bool {
-        if self.held.load(Ordering::Relaxed) > 0 {
+        if self.is_held() {
             return false;
         }
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

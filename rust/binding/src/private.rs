@@ -95,7 +95,7 @@ impl PrivateSketch {
         signature = (item, weight=Weight(1), *, user=None),
         text_signature = "($self, item, weight=1, *, user=None)"
     )]
-    fn update(
+    pub(crate) fn update(
         &self,
         item: &Bound<'_, PyAny>,
         weight: Weight,

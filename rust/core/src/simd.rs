@@ -124,6 +124,22 @@ macro_rules! widest {
 }
 pub(crate) use widest;
 
+/// Begins to read a value of a slice into the cache; does nothing beyond its end, and on processors
+/// other than x86-64. Nothing waits for it, unlike a load whose value is not used yet.
+#[inline]
+#[allow(unsafe_code, reason = "the intrinsic takes a pointer")]
+pub(crate) fn prefetch<T>(values: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = values.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch changes no state of the program, whatever the address; SSE, which has
+        // the instruction, is part of every x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, at);
+}
+
 /// Lengths around the register widths, with values of all magnitudes, for tests.
 #[cfg(test)]
 pub(crate) fn inputs() -> impl Iterator<Item = Vec<u64>> {

@@ -18,6 +18,14 @@ pub(super) struct Keys {
     pub(super) fingerprinter: Fingerprinter,
 }
 
+/// What is known of an item before it is counted.
+#[derive(Clone, Copy)]
+pub(crate) struct Identified {
+    identity: u128,
+    /// True if it was hashed, so that a hint saves that the next time.
+    hashed: bool,
+}
+
 /// One epoch, and what saves hashing of its items.
 pub(super) struct Counting {
     pub(super) counts: Counts,
@@ -78,6 +86,41 @@ impl Counting {
                 let fingerprint = keys.fingerprinter.item(item);
                 self.counts.slots_mut().remember(identity, fingerprint);
             }
+        }
+    }
+
+    /// Identifies an item that is no part of a batch, by its fingerprint too, and begins to read what
+    /// counts it.
+    #[inline]
+    pub(super) fn identified(&self, keys: &Keys, item: Item<'_>, fingerprint: u64) -> Identified {
+        let slots = self.counts.slots();
+        let recall = || slots.recall(item, fingerprint);
+        let (identity, hashed) = keys.identities.of_one(item, recall);
+        let wide = u128::from(fingerprint);
+        let identity = planted!("identity-by-fingerprint", wide << 64 | wide, identity);
+        slots.prefetch_entry(identity);
+        Identified { identity, hashed }
+    }
+
+    /// Begins to read the rest of what counts an item, some time after it was identified.
+    #[inline]
+    pub(super) fn read_ahead(&self, known: Identified) {
+        self.counts.slots().prefetch_slot(known.identity);
+    }
+
+    /// Counts one event of an item that was identified, with its fingerprint.
+    #[inline]
+    pub(super) fn count_one(
+        &mut self,
+        keys: &Keys,
+        (item, fingerprint): (Item<'_>, u64),
+        known: Identified,
+        weight: u64,
+    ) {
+        self.add(keys, known.identity, weight, item);
+        if known.hashed {
+            let slots = self.counts.slots_mut();
+            slots.remember(known.identity, fingerprint);
         }
     }
 

@@ -10,6 +10,7 @@
 //! rule is what makes the tables of neighbouring streams differ in at most two keys, with counts of
 //! at most one. The order is that of the secret identities.
 
+use super::order::write_sorted;
 use super::slots::Slots;
 use crate::item::Item;
 use crate::saved_state::{StateReader, StateWriter, refused};
@@ -174,20 +175,18 @@ impl MisraGries {
     /// Lists the slots at zero, smallest identity first.
     fn list_zeros(&mut self) {
         let level = self.taken_off;
-        self.zeros.clear();
         self.next_zero = 0;
         let slots = &self.slots;
         let counts = slots.counts().iter().zip(0_u32..);
         let at_zero = counts.filter(|(count, _)| **count == level);
-        self.zeros.extend(at_zero.map(|(_, slot)| {
+        let keyed = at_zero.map(|(_, slot)| {
             let identity = upper(slots.identity(slot as usize));
-            (
-                planted!("eviction-in-the-order-of-slots", u64::from(slot), identity),
-                slot,
-            )
-        }));
+            let key = planted!("eviction-in-the-order-of-slots", u64::from(slot), identity);
+            (key, (key, slot))
+        });
+        self.zeros.resize(keyed.clone().count(), (0, 0)); // within the room of all slots
         // Upper halves are almost always distinct; if not, the full identity decides.
-        self.zeros.sort_unstable_by(|one, other| {
+        write_sorted(&mut self.zeros, keyed, |one, other| {
             let whole = |slot: u32| slots.identity(slot as usize);
             (one.0.cmp(&other.0)).then_with(|| whole(one.1).cmp(&whole(other.1)))
         });

@@ -16,6 +16,7 @@
 //! | `epochs_ahead` | epochs whose events come before those of earlier ones |
 //! | `epochs_in_threads` | whole epochs of a batch, side by side |
 //! | `counted_names`, `long_items` | names with their counts; what saves hashing of repeated items |
+//! | `order` | sorting by identities |
 //! | [`name`] | identity of items, and what is published of them |
 //!
 //! Everything outside depends on published names alone. An epoch is published once, at its end, and
@@ -40,6 +41,7 @@ mod long_items;
 mod misra_gries;
 pub mod name;
 mod name_store;
+mod order;
 mod saved;
 mod selection;
 mod slots;
@@ -52,6 +54,7 @@ use crate::noise::prf::NoiseFunction;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
+pub(crate) use counting::Identified;
 use counting::{Counting, Keys};
 use epoch_counts::Counts;
 use name::{CHUNK, Identities, Kept};
@@ -157,14 +160,34 @@ impl Discovery {
         self.forget_items();
     }
 
-    /// As [`Self::feed`] for one event, without a buffer.
+    /// Identifies an item with this fingerprint, for [`Self::feed_one`], and begins to read what
+    /// counts it; `None` after `close`.
     #[inline]
-    pub(crate) fn feed_one(&mut self, item: Item<'_>, weight: u64) {
+    pub(crate) fn identified(&self, item: Item<'_>, fingerprint: u64) -> Option<Identified> {
+        let State { keys, counting, .. } = self.state.as_ref()?;
+        Some(counting.identified(keys, item, fingerprint))
+    }
+
+    /// Begins to read the rest of what counts an item that was identified.
+    #[inline]
+    pub(crate) fn read_ahead(&self, known: Identified) {
+        if let Some(state) = &self.state {
+            state.counting.read_ahead(known);
+        }
+    }
+
+    /// As [`Self::feed`] for one event, of an item that was identified since the last one.
+    #[inline]
+    pub(crate) fn feed_one(
+        &mut self,
+        item: (Item<'_>, u64),
+        known: Option<Identified>,
+        weight: u64,
+    ) {
         let weight = weight.min(self.spec.largest_count());
-        if let Some(state) = &mut self.state {
+        if let (Some(state), Some(known)) = (&mut self.state, known) {
             let State { keys, counting, .. } = state;
-            counting.count(keys, &[item], |_| weight, &mut [0]);
-            counting.forget();
+            counting.count_one(keys, item, known, weight);
         }
         self.tick(1);
     }

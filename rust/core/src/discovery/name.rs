@@ -179,6 +179,24 @@ impl Identities {
         hashed
     }
 
+    /// The identity of one item, and whether it was hashed; otherwise as [`Self::fill`].
+    #[inline]
+    pub(crate) fn of_one(
+        &self,
+        item: Item<'_>,
+        recall: impl FnOnce() -> Option<u128>,
+    ) -> (u128, bool) {
+        let (mut block, hashed) = match inline_block(item) {
+            Some(block) => ([block], false),
+            None => match recall() {
+                Some(identity) => return (identity, false),
+                None => ([self.hashed_block(item)], true),
+            },
+        };
+        self.cipher.encrypt(&mut block);
+        (block[0], hashed)
+    }
+
     /// `number` dummy identities that no item can have.
     pub(crate) fn dummies(&self, number: usize) -> Result<Vec<u128>> {
         let tag = u128::from(DUMMY) << 120;

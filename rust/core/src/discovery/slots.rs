@@ -7,9 +7,11 @@
 
 use super::name::Kept;
 use super::name_store::NameStore;
+use super::order::write_sorted;
 use crate::item::Item;
 use crate::parameters::LARGEST_COUNT;
 use crate::saved_state::{StateReader, StateWriter, refused};
+use crate::simd::prefetch;
 use crate::table::hash::Fingerprinter;
 use crate::{Result, memory};
 use std::hint::black_box;
@@ -64,6 +66,21 @@ impl Slots {
     pub(crate) fn read_ahead(&self, identities: &[u128]) {
         let entries = identities.iter().map(|&it| self.index[self.place(it)]);
         black_box(entries.fold(0, |all, entry| all ^ entry));
+    }
+
+    /// Begins to read the index entry of an identity.
+    #[inline]
+    pub(crate) fn prefetch_entry(&self, identity: u128) {
+        prefetch(&self.index, self.place(identity));
+    }
+
+    /// Begins to read the slot that the index entry of an identity leads to.
+    #[inline]
+    pub(crate) fn prefetch_slot(&self, identity: u128) {
+        let entry = self.index[self.place(identity)];
+        let slot = self.slot(entry); // of an unused entry none, so that nothing is read
+        prefetch(&self.identities, slot);
+        prefetch(&self.counts, slot);
     }
 
     #[inline]
@@ -210,14 +227,17 @@ impl Slots {
     /// of the hints: each of its entries is a slot, and so a hint as good as any.
     pub(crate) fn sort(&mut self, number: usize) {
         let (order, identities) = (&mut self.hints[..number], &self.identities);
-        order.iter_mut().zip(0..).for_each(|(at, slot)| *at = slot);
         if planted!("slots-in-the-order-of-arrival") {
+            order.iter_mut().zip(0..).for_each(|(at, slot)| *at = slot);
             return;
         }
-        order.sort_unstable_by_key(|&slot| {
+        let key = |slot: u32| {
             let identity = identities[slot as usize];
-            planted!("slots-by-half-an-identity", identity >> 120, identity)
-        });
+            let part = identity >> 120 << 120;
+            planted!("slots-by-half-an-identity", part, identity)
+        };
+        let keyed = (0..number as u32).map(|slot| ((key(slot) >> 64) as u64, slot));
+        write_sorted(order, keyed, |&one, &other| key(one).cmp(&key(other)));
     }
 
     /// The slot of this rank after [`Self::sort`].

@@ -6,9 +6,9 @@
 //! exactly what the sketch accepts.
 
 use super::private::PrivateSketch;
-use crate::discovery::Discovery;
 use crate::discovery::name::Kept;
 use crate::discovery::spec::DiscoverySpec;
+use crate::discovery::{Discovery, Identified};
 use crate::guarantee::NotPrivate;
 use crate::item::Item;
 use crate::key::{Identity, MasterKey};
@@ -22,6 +22,13 @@ use crate::{Error, Result, memory};
 pub struct HeavySketch {
     pub(super) sketch: PrivateSketch,
     pub(super) discovery: Discovery,
+}
+
+/// What a sketch and its discovery know of an item, until either changes.
+#[derive(Clone, Copy)]
+pub struct Known {
+    fingerprint: u64,
+    identified: Option<Identified>,
 }
 
 impl HeavySketch {
@@ -80,9 +87,35 @@ impl HeavySketch {
     /// One event, one step.
     #[inline]
     pub fn update(&mut self, item: Item<'_>, weight: u64) -> Result<()> {
+        let known = self.known(item);
+        self.update_known(item, known, weight)
+    }
+
+    /// What both know of an item, for [`Self::update_known`]. It begins to read the memory that
+    /// counts the item: with several tables, while what is known of the others is computed.
+    #[inline]
+    pub fn known(&self, item: Item<'_>) -> Known {
         let fingerprint = self.sketch.fingerprinter().item(item);
-        self.sketch.update(fingerprint, weight)?;
-        self.discovery.feed_one(item, weight);
+        Known {
+            fingerprint,
+            identified: self.discovery.identified(item, fingerprint),
+        }
+    }
+
+    /// Begins to read more of that memory, for an item that is known for some time.
+    #[inline]
+    pub fn read_ahead(&self, known: Known) {
+        if let Some(identified) = known.identified {
+            self.discovery.read_ahead(identified);
+        }
+    }
+
+    /// As [`Self::update`], with what is known of the item since the last change.
+    #[inline]
+    pub fn update_known(&mut self, item: Item<'_>, known: Known, weight: u64) -> Result<()> {
+        self.sketch.update(known.fingerprint, weight)?;
+        let item = (item, known.fingerprint);
+        self.discovery.feed_one(item, known.identified, weight);
         Ok(())
     }
 

@@ -54,7 +54,10 @@ impl PrivateSketch {
     /// All checks and all memory of [`Self::update_many`] with one event, which then cannot fail.
     pub fn prepare_update(&mut self, weight: u64) -> Result<()> {
         self.check_update(weight)?;
-        self.make_room_at(self.step + 1)?;
+        let step = self.step + 1;
+        if step > self.last_narrow_step {
+            self.make_room_at(step)?;
+        }
         self.make_room_for_places()
     }
 

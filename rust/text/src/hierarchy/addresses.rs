@@ -3,16 +3,16 @@
 use super::named::Named;
 use std::net::Ipv6Addr;
 
-/// Decimal digits of 0 to 255, and how many there are.
-const OCTETS: [([u8; 3], u8); 256] = octets();
+/// Decimal digits of 0 to 255 and a dot, and how many digits there are.
+const OCTETS: [([u8; 4], u8); 256] = octets();
 
-/// Longest name of a network of IPv4 addresses.
-const LONGEST_IPV4: usize = "255.255.255.255/31".len();
+/// Longest name of a network of IPv4 addresses, but for what is written beyond its end.
+const LONGEST_IPV4: usize = "255.255.255.255/31..".len();
 /// Longest name of a network of IPv6 addresses.
-const LONGEST_IPV6: usize = 8 * "ffff:".len() + "/127".len();
+const LONGEST_IPV6: usize = 8 * "ffff:".len() + "/127.".len();
 
-const fn octets() -> [([u8; 3], u8); 256] {
-    let mut octets = [([b'0'; 3], 1); 256];
+const fn octets() -> [([u8; 4], u8); 256] {
+    let mut octets = [([b'.'; 4], 1); 256];
     let mut value = 0;
     while value < 256 {
         let digits = [
@@ -21,9 +21,9 @@ const fn octets() -> [([u8; 3], u8); 256] {
             b'0' + (value % 10) as u8,
         ];
         octets[value] = match value {
-            0..=9 => ([digits[2], 0, 0], 1),
-            10..=99 => ([digits[1], digits[2], 0], 2),
-            _ => (digits, 3),
+            0..=9 => ([digits[2], b'.', b'.', b'.'], 1),
+            10..=99 => ([digits[1], digits[2], b'.', b'.'], 2),
+            _ => ([digits[0], digits[1], digits[2], b'.'], 3),
         };
         value += 1;
     }
@@ -50,12 +50,13 @@ impl<const N: usize> Built<N> {
         self.length += 1;
     }
 
+    /// Appends digits; the dots after them are beyond the end. Copying a fixed number of bytes takes
+    /// less time than counting them.
     #[inline]
     fn push_decimal(&mut self, value: u8) {
-        let (digits, number) = OCTETS[usize::from(value)];
-        for &digit in &digits[..usize::from(number)] {
-            self.push(digit);
-        }
+        let (text, digits) = OCTETS[usize::from(value)];
+        self.bytes[self.length..self.length + text.len()].copy_from_slice(&text);
+        self.length += usize::from(digits);
     }
 
     fn push_hexadecimal(&mut self, value: u16) {
@@ -132,16 +133,11 @@ pub(super) fn ipv6(item: Named<'_>) -> Option<u128> {
 pub(super) fn with_ipv4(address: u32, length: u32, with: impl FnOnce(&[u8])) {
     let rest = 32 - length;
     let mut name = Built::<LONGEST_IPV4>::new();
-    for (position, octet) in (address >> rest << rest)
-        .to_be_bytes()
-        .into_iter()
-        .enumerate()
-    {
-        if position > 0 {
-            name.push(b'.');
-        }
+    for octet in (address >> rest << rest).to_be_bytes() {
         name.push_decimal(octet);
+        name.length += 1; // the dot
     }
+    name.length -= 1;
     name.push_length(length, 32);
     with(name.as_bytes());
 }
