@@ -1,4 +1,8 @@
-"""Tables wider than the caches: batches next to exact counting, releases next to the first one."""
+"""Tables wider than the caches: batches next to exact counting, releases next to the first one.
+
+A batch as long as the table is wide also pushes every column. As many steps without events push
+them too: what that costs alone is the least that a lazy batch adds to exact counting.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ DEPTH, CELLS = 4, 4 << 20
 WIDTHS, BATCH = (1 << 16, 1 << 20, 1 << 22), 1 << 20
 PUSHED = 1_000
 EXACT, ROBIN, GEOMETRIC = "CountMin", "LazyCountMin, round robin", "LazyCountMin, geometric"
+PUSHES = "LazyCountMin, steps without events"
 FIRST, UNCHANGED, AGAIN = "first release", "release again", f"release {PUSHED:,} events later"
 
 _Table = ls.CountMin | ls.LazyCountMin
@@ -36,6 +41,9 @@ def wide_tables(*, rounds: int) -> Results:
             Contender(name=name, events=BATCH, run=partial(table.update_many, batch), facts=facts)
             for name, table in tables.items()
         ]
+        idle = private(3, width, horizon=1 << 40)
+        pushes = partial(idle.tick, BATCH)
+        contenders.append(Contender(name=PUSHES, events=BATCH, run=pushes, facts=facts))
         results += medians("wide tables", contenders, rounds=rounds)
     return results + releases(batch, rng.integers(0, 1 << 60, PUSHED), rounds=rounds)
 
