@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +26,6 @@ from lazysketch.audit.distinguisher import REPORTED, Pair
 from lazysketch.audit.finding import ALARM, Outcome
 from lazysketch.audit.sensitivity import patterns
 from lazysketch.audit.system_under_test import LiveTable, SystemUnderTest
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["distinguish_adaptively"]
 

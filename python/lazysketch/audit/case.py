@@ -6,7 +6,7 @@ the claimed noise itself, from definitions.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypedDict
 
@@ -18,7 +18,6 @@ from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.strategy import strategy
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import CountKind, Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.counters import ContinualCounters
 from lazysketch.sketches.exact import CountMin, CountSketch
 from lazysketch.sketches.keys import Key

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from lazysketch.audit.finding import Finding, Outcome, timed
 from lazysketch.audit.system_under_test import SystemUnderTest
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["AREAS", "Check", "of_library"]
 

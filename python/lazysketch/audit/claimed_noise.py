@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 from lazysketch.audit.p_values import normal_distribution_function
 from lazysketch.audit.strategy import Strategy, strategy
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = [
     "ClaimedNoise",

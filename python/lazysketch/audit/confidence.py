@@ -12,12 +12,11 @@ Source: Clopper and Pearson 1934; Dong, Roth and Su 2022, equation (6); Kairouz,
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Mistakes", "upper_rate"]
 

@@ -7,13 +7,13 @@ them, so it runs once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache, partial
 from typing import Final, TypeVar
 
 from lazysketch.audit.finding import Finding, Outcome, timed
 from lazysketch.audit.suite import standard_checks
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["AREA_OF_CHECK", "Control", "controls_of_model"]
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Noise", "Selected", "Unit", "counted", "law_of", "summary", "unit_of"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Hashable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from typing import Protocol
@@ -23,7 +23,6 @@ from lazysketch.audit.model_maker import ModelMaker
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.heavy_hitters import DiscoverySpec, HeavyHitters, HeavyHittersSpec
 from lazysketch.heavy_hitters.tables import DiscoveringTable
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key
 from lazysketch.specification.schedules import Batch, Geometric

@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,6 @@ from lazysketch.audit.finding import ALARM, Outcome
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.sensitivity import worst_pair
 from lazysketch.audit.system_under_test import SystemUnderTest
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Pair", "distinguish", "distinguish_everywhere", "worst_step"]
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = [
     "ALARM",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from lazysketch.audit import p_values
 from lazysketch.audit.case import Case
 from lazysketch.audit.residuals import of_residuals
 from lazysketch.audit.schedule_model import Integers
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.release import Release
 from lazysketch.specification.table_spec import TableSpec
 

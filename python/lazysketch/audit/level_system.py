@@ -7,7 +7,7 @@ library's hierarchy has. NOT PRIVATE.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, Protocol
 
@@ -26,7 +26,6 @@ from lazysketch.heavy_hitters import (
 from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.privacy.person_bound import PersonBound, bounds_in_words
 from lazysketch.privacy.relations import Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key

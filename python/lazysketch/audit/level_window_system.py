@@ -5,6 +5,7 @@ The model with a planted bug is :mod:`lazysketch.audit.level_window_model`. NOT 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,6 @@ from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.window_system import WindowCase, place_of
 from lazysketch.heavy_hitters import HeavyHittersSpec, Levels, LevelsPrivacy
 from lazysketch.heavy_hitters.tables import DiscoveringTable
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.store import open_store

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["ModelMaker"]
 

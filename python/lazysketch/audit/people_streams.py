@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from lazysketch.audit.case import Case, places
 from lazysketch.audit.people_rule import Event, Stream
 from lazysketch.audit.sensitivity import patterns
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch
 
 __all__ = ["Family", "families"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, Protocol
 
@@ -22,7 +22,6 @@ from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.system_under_test import Table, sketch_of
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.testing import seeded_key

@@ -12,12 +12,11 @@ import json
 import shutil
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.host import Host
 from lazysketch.service.ingest.application import IngestApplication
 from lazysketch.service.reading.answers import Answers

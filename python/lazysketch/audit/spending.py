@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lazysketch.audit.claimed_noise import adaptive_bounds, gaussian_delta, table_sensitivity2
 from lazysketch.audit.discovery_oracle import Noise, unit_of
 from lazysketch.audit.strategy import strategy
 from lazysketch.heavy_hitters import DiscoverySpec
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.release import Release
 
 __all__ = ["Spent", "spent_on_counts", "spent_on_names"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -33,7 +33,6 @@ from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import compose
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import CountKind, Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.release import Release
 from lazysketch.sketches.exact import CountMin
 from lazysketch.specification.mechanisms import MechanismName

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 
@@ -23,7 +23,6 @@ from lazysketch import _native
 from lazysketch.audit.endless_rows import LAST_EPOCH, endless_path, endless_row, epoch_of
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.errors import ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Strategy", "strategy"]
 

@@ -8,7 +8,7 @@ depends on public parameters only.
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from lazysketch import testing
 from lazysketch.audit.case import NO_EVENT, Case
 from lazysketch.audit.schedule_model import Integers
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
 

@@ -7,7 +7,7 @@ the library bit for bit under a seeded key, which is itself a check. NOT PRIVATE
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from fractions import Fraction
@@ -22,7 +22,6 @@ from lazysketch.audit.schedule_model import Integers
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.specification.schedules import Batch, RoundRobin

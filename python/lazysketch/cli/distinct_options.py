@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -9,7 +10,6 @@ import click
 from lazysketch import DistinctCount
 from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_with_default
 from lazysketch.cli.statistic_options import StatisticSettings, horizon_option
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.distinct_spec import DEFAULT_BITS, DEFAULT_LEVELS, distinct_spec
 
 if TYPE_CHECKING:

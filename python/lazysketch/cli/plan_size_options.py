@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from lazysketch.cli.options import gathered, option_with_default
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lazysketch.cli.options import Command, Decorator

@@ -5,12 +5,11 @@ The help of a verb needs their fields only: what a run needs is imported where i
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch.cli.people_options import bound_of_cells
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,6 @@ from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_w
 from lazysketch.cli.people_options import are_bounded, people_options
 from lazysketch.cli.settings import GuaranteeSettings, waits_for_end
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.distribution_spec import distribution_spec
 from lazysketch.specification.ranges_spec import DEFAULT_BITS as KEY_BITS
 from lazysketch.specification.ranges_spec import DEFAULT_WIDTH, ranges_spec

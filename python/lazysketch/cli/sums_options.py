@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -11,7 +12,6 @@ from lazysketch.cli.options import PRIVACY, gathered, hash_seed_option, option_w
 from lazysketch.cli.people_options import OF_CELLS, bound_of_cells
 from lazysketch.cli.statistic_options import StatisticSettings, horizon_option
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sums.sums_spec import DEPTH, WIDTH, sums_spec
 
 if TYPE_CHECKING:

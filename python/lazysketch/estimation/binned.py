@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch.estimation.error_model import deviations_of
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.value_tree import ValueTree
 
 __all__ = ["BinnedCounts", "rising"]

@@ -11,7 +11,7 @@ Costs some milliseconds per table and confidence, and microseconds per item.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from lazysketch.arguments import checked_real, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.result_tables import MOST_ROWS, arrow_stream, html_table
 
 __all__ = ["At", "Interval", "Intervals", "checked_at", "checked_confidence"]

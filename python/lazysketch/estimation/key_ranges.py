@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 import numpy as np
@@ -27,7 +27,6 @@ from lazysketch.estimation.symmetric_sums import (
     SymmetricError,
     half_width_of_sum,
 )
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.ranges import exact_coefficients, packed_cell
 
 __all__ = ["KeyRanges"]

@@ -12,11 +12,10 @@ with noise in docs/intervals.md.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Moment", "inner_product", "second_moment"]
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Occupancy", "sampling_shares"]
 

@@ -10,12 +10,11 @@ Source: docs/theory.md, "Ranges of keys"; W. James and C. Stein, "Estimation wit
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["ShrunkCoefficients"]
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["SampledErrors", "SymmetricError", "half_width_of_sum"]
 

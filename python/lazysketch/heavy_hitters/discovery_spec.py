@@ -11,14 +11,13 @@ Source: C. Lebeda and J. Tetek, PODS 2023; docs/theory.md, Theorems 9 to 11.
 from __future__ import annotations
 
 import math
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lazysketch import _native
 from lazysketch.arguments import check_bools, checked_integer, checked_real
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.relations import Relation, checked_relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Schedule, Single
 
 __all__ = ["LARGEST_EPOCH", "DiscoverySpec", "discovery_for"]

@@ -11,7 +11,7 @@ A name determines the names above it, so published names alone determine a tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Final, Literal, TypeAlias, cast
 
@@ -21,7 +21,6 @@ from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 from lazysketch.foreign_values import first_values, plain_tuple
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item, plain_item, plain_values
 
 __all__ = [

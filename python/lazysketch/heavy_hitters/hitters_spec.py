@@ -6,7 +6,7 @@ Every default depends on public arguments only; nothing here reads a stream.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from lazysketch.arguments import checked_integer, checked_real
@@ -16,7 +16,6 @@ from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH, DiscoverySpec
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split, split_of
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import LARGEST_DEPTH, people_changed
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item, checked_domain
 from lazysketch.specification.schedules import Batch, Schedule
 from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind, checked_sketch_kind

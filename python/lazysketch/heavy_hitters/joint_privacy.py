@@ -10,6 +10,7 @@ Theorem 3.16.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 from lazysketch.arguments import checked_real
@@ -19,7 +20,6 @@ from lazysketch.privacy.charges import PlainPart, check_everywhere
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import checked_delta, checked_epsilon
 from lazysketch.privacy.wording import guarantee, promise
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["JointPrivacy", "Split", "split_of"]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -34,7 +35,6 @@ from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
 from lazysketch.privacy.person_bound import PersonBound, bounds_in_words, largest_bound
 from lazysketch.privacy.relations import LARGEST_EPSILON
 from lazysketch.privacy.wording import guarantee, promise
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["LevelsPrivacy", "checked_level_weights", "splits_of_levels"]
 

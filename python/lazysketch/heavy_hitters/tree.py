@@ -12,11 +12,10 @@ S. Muthukrishnan and D. Srivastava, "Finding Hierarchical Heavy Hitters in Data 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from lazysketch.heavy_hitters.hierarchies import Levels
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.heavy_items import HeavyHitter
 from lazysketch.releases.items import Item
 from lazysketch.result_tables import Rows

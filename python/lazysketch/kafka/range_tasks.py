@@ -14,13 +14,12 @@ import hashlib
 import heapq
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from typing import Final
 
 from lazysketch.arguments import checked_integer
 from lazysketch.kafka.ranges import OffsetRange, RangeReader, range_settings
 from lazysketch.kafka.rows import read_values_as, row_format
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sources.formats.registry import AUTO
 from lazysketch.sources.formats.selection import Selection

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,6 @@ import numpy as np
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.kafka.messages import without_long_rows
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch
 from lazysketch.sources.formats.format import REGEX, Format
 from lazysketch.sources.formats.registry import AUTO, FORMATS, check_format

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from lazysketch.errors import StoreError
 from lazysketch.ledger.terms import Terms
 from lazysketch.privacy.charges import Charge
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Closed", "Entry", "decoded", "encoded"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.windows.durations import EPOCH, duration_of
 
 __all__ = ["Period"]

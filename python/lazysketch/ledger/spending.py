@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from lazysketch.ledger.entries import Entry
 from lazysketch.ledger.terms import Terms
 from lazysketch.privacy.charges import Charge, total_of
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Spending", "spending_at"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -12,7 +13,6 @@ from lazysketch.ledger.periods import Period
 from lazysketch.privacy.charges import Charge
 from lazysketch.privacy.gaussian import noise_multiplier
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Terms", "Unit"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -12,7 +13,6 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HierarchicalHeavyHitters
 from lazysketch.pipelines.part import Live
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.held_table import HeldTables
 from lazysketch.sketches.private_table import PrivateTable

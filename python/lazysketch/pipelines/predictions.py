@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -35,7 +36,6 @@ from lazysketch.planning.prediction import CellErrors, half_width
 from lazysketch.planning.ranges_plan import CellsOfRanges
 from lazysketch.planning.request import SKEW
 from lazysketch.planning.workload import Workload
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.ranges import Ranges

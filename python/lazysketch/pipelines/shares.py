@@ -12,7 +12,7 @@ Source: docs/pipelines.md, "Shares of the privacy"; docs/theory.md, Theorems 8 a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lazysketch.arguments import checked_integer, checked_real
@@ -23,7 +23,6 @@ from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
 from lazysketch.privacy.person_bound import CountedPerson
 from lazysketch.privacy.relations import LARGEST_EPSILON, Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.distinct_count import DistinctCount
 
 __all__ = [

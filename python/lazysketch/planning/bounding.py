@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lazysketch.planning.design import Design
@@ -22,7 +22,6 @@ from lazysketch.planning.prediction import Prediction, Scores, predict
 from lazysketch.planning.request import Bounding, Request
 from lazysketch.planning.search import chosen
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Bounded", "Choice", "bounded", "explained"]
 

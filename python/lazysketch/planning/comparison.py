@@ -12,7 +12,7 @@ The choice depends on arguments and a public sample only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentTypeError
@@ -20,7 +20,6 @@ from lazysketch.planning.design import Design, Planned
 from lazysketch.planning.prediction import Scores, simulated
 from lazysketch.planning.request import request_of
 from lazysketch.planning.search import batches_of, schedules_for, whole_batch
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 
 if TYPE_CHECKING:

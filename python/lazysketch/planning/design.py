@@ -7,7 +7,7 @@ costs some milliseconds, so it is done once per width and schedule and for simul
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -18,7 +18,6 @@ from lazysketch.planning.reads import mean_wait
 from lazysketch.planning.request import Request
 from lazysketch.privacy.adaptive import adaptive_noise_multiplier
 from lazysketch.privacy.relations import table_sensitivity2
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import TableSpec

@@ -7,7 +7,7 @@ and noise. It reads no stream and makes no bitmap. Costs some milliseconds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lazysketch.arguments import checked_integer, checked_share
@@ -17,7 +17,6 @@ from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.estimation.occupancy import Occupancy
 from lazysketch.planning.noise_over_time import mean_noise_variance
 from lazysketch.privacy.relations import Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.keys import Key
 from lazysketch.specification.distinct import BIT_WEIGHT, FEWEST_BITS, MOST_BITS, MOST_LEVELS

@@ -7,6 +7,7 @@ over the bins. It reads no stream and makes no counts. Costs some milliseconds.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,6 @@ from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.planning.noise_over_time import mean_noise_variance
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.keys import Key
 from lazysketch.specification.bins import Bins

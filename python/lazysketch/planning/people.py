@@ -7,6 +7,7 @@ is dropped here too. No live object is made, and no stream is read.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -17,7 +18,6 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentValueError, LazySketchError
 from lazysketch.planning.workload import Workload
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import plain_values
 
 __all__ = ["Counted", "PublicPeople"]

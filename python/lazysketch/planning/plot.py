@@ -6,12 +6,12 @@ Needs matplotlib (the extra ``plot``), which is imported when a plot is drawn.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ Source: docs/planning.md; docs/intervals.md for the intervals.
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Final, Literal
@@ -33,7 +33,6 @@ from lazysketch.planning.reads import waits
 from lazysketch.planning.request import Request
 from lazysketch.planning.simulation import SimulatedTable
 from lazysketch.planning.workload import Workload
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch
 from lazysketch.specification.sizing import SketchKind
 

@@ -9,6 +9,7 @@ no stream and makes no counts. Costs some 0.1 s.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,6 @@ from lazysketch.estimation.key_ranges import KeyRanges, Located
 from lazysketch.planning.noise_over_time import mean_noise_variance
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.ranges import Ranges
 from lazysketch.specification.mechanisms import MechanismName

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, get_args
 
 import numpy as np
@@ -20,7 +21,6 @@ from lazysketch.planning.reads import Reads, checked_reads
 from lazysketch.planning.workload import LARGEST_DISTINCT, Workload
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import plain_values
 from lazysketch.specification.schedules import LARGEST_HORIZON
 from lazysketch.specification.sizing import SketchKind, checked_sketch_kind

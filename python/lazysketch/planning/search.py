@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lazysketch.errors import ArgumentValueError
@@ -28,7 +28,6 @@ from lazysketch.planning.prediction import (
 )
 from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import Request
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 from lazysketch.specification.sizing import LARGEST_CELLS
 

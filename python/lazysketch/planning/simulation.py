@@ -6,6 +6,7 @@ as from a real release.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,6 @@ from lazysketch.estimation.error_model import error_model, level_of
 from lazysketch.estimation.peeling import Cells, PeeledTable
 from lazysketch.planning.design import Design, noise_variances
 from lazysketch.planning.workload import Workload
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch
 
 __all__ = ["SimulatedTable", "known_half_width"]

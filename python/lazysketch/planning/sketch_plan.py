@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Final
 
@@ -27,7 +27,6 @@ from lazysketch.planning.search import candidates, chosen, frontier
 from lazysketch.planning.simulation import known_half_width
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_sketches import LazyCountMin, LazyCountSketch
 from lazysketch.specification.schedules import Batch, RoundRobin

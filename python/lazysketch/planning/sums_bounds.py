@@ -7,6 +7,7 @@ sum of an item have closed forms for all pairs of candidates. It reads no stream
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -17,7 +18,6 @@ from lazysketch.errors import ArgumentValueError
 from lazysketch.planning.noise_over_time import mean_noise_variance
 from lazysketch.planning.sums_plan import SHARE, SKEW, collisions_of, workload_of
 from lazysketch.privacy.relations import Relation
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Schedule
 from lazysketch.specification.value_grid import plain_values
 from lazysketch.sums.sums_spec import DEPTH, WIDTH, best_share, sums_spec

@@ -8,6 +8,7 @@ reads no stream. Costs some tens of milliseconds, besides the calibration.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -20,7 +21,6 @@ from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.estimation.signed_table import SignedTable
 from lazysketch.planning.noise_over_time import mean_noise_variance
 from lazysketch.planning.workload import LARGEST_DISTINCT, Workload
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.sums_queries import means_of
 from lazysketch.sketches.keys import Key
 from lazysketch.specification.value_grid import ValueGrid

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["LARGEST_DISTINCT", "Workload"]
 

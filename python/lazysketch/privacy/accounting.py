@@ -13,6 +13,7 @@ https://github.com/google/differential-privacy, ``python/dp_accounting``.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
@@ -32,7 +33,6 @@ from lazysketch.privacy.relations import (
     checked_relation,
 )
 from lazysketch.privacy.wording import guarantee, promise
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     import dp_accounting

@@ -13,7 +13,7 @@ eta bounds); :mod:`lazysketch.privacy.gaussian`.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -31,7 +31,6 @@ from lazysketch.privacy.relations import (
     checked_epsilon,
     square_root_up,
 )
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["NoiseCalibration", "calibrate"]
 

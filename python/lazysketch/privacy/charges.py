@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -30,7 +31,6 @@ from lazysketch.privacy.adaptive import IntegerNoise, smoothed
 from lazysketch.privacy.curve import curve_of
 from lazysketch.privacy.gaussian import gaussian_delta, smallest_sufficient
 from lazysketch.privacy.relations import LARGEST_EPSILON, checked_epsilon
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = [
     "Charge",

@@ -21,6 +21,7 @@ docs/theory.md, Theorems 8, 15, 18 and 19.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -46,7 +47,6 @@ from lazysketch.privacy.relations import (
     checked_epsilon,
 )
 from lazysketch.privacy.wording import guarantee, promise
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     import dp_accounting

@@ -21,12 +21,12 @@ Theorem 16.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.adaptive import IntegerNoise, Smoothed, least_noise, smoothed
 from lazysketch.privacy.relations import LARGEST_EPSILON, checked_delta, checked_epsilon
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["GaussianCurve", "curve_of", "ideal_bound"]
 

@@ -14,12 +14,12 @@ Source: docs/theory.md, "People".
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import first_values
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = [
     "CountedEvents",

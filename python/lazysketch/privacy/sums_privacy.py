@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart, check_everywhere
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.wording import guarantee, promise
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["SumsPrivacy"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lazysketch.estimation.intervals import Intervals
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item
 from lazysketch.result_tables import Rows
 

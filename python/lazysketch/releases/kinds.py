@@ -7,9 +7,9 @@ A new kind of release needs an entry here, a subclass of
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.distinct import BIT_WEIGHT
 
 __all__ = ["KINDS", "Kind"]

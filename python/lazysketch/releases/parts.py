@@ -6,7 +6,7 @@ Everything here is derived from the public parameters that a release carries.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +19,6 @@ from lazysketch.privacy.accounting import TOLERANCE, Privacy
 from lazysketch.privacy.curve import ideal_bound
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import square_root_up, table_sensitivity2
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.run_promise import RunPromise
 from lazysketch.specification.distinct import stated_bound, stated_weight
 from lazysketch.specification.mechanisms import Mechanism

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart, sum_up
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["RunFacts", "RunPromise", "Together", "facts_of"]
 

@@ -7,6 +7,7 @@ sums of values. Its cells are a sample of the errors in an item's own cells, wha
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -17,7 +18,6 @@ from lazysketch.estimation.error_model import level_of
 from lazysketch.estimation.intervals import Interval, Intervals, checked_confidence
 from lazysketch.estimation.peeling import Cells
 from lazysketch.estimation.signed_table import SignedTable
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item, distinct_items
 from lazysketch.releases.release import Release
 from lazysketch.releases.table_facts import TableFacts

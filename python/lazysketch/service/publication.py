@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from lazysketch.errors import ArgumentValueError, ReleaseFormatError
 from lazysketch.heavy_hitters import HierarchyNode
 from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.manifest_values import (
     instant_read,
     instant_written,

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from lazysketch.errors import ReleaseFormatError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.files import write_whole
 from lazysketch.service.publication import Publication, SignedPublication
 from lazysketch.service.signing import SigningKey

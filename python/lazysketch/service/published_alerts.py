@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.manifest_values import (
     instant_read,
     instant_written,

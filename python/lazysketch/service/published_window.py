@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
 
 from lazysketch.errors import ReleaseFormatError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.any_release import any_release
 from lazysketch.releases.distinct_release import DistinctRelease
 from lazysketch.releases.distribution_release import DistributionRelease

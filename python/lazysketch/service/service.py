@@ -9,14 +9,13 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
 from lazysketch.errors import LazySketchError, StoreError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.admin.application import admin_application
 from lazysketch.service.admin.operations import Operations
 from lazysketch.service.alert_delivery import AlertDelivery

@@ -6,13 +6,12 @@ import ipaddress
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.stream_settings import StreamSettings
 from lazysketch.service.tokens import Tokens
 

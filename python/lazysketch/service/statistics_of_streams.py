@@ -6,12 +6,12 @@ To add a kind: an entry here, its release in ``published_window``, its view in `
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.distinct_count import DistinctCount
 from lazysketch.sketches.distribution import Distribution
 from lazysketch.sketches.ranges import Ranges

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from lazysketch.arguments import shown
@@ -13,7 +13,6 @@ from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.sums_privacy import SumsPrivacy
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.alert_settings import ADDRESS, FALSE_ALARMS, check_alerts
 from lazysketch.service.kafka_settings import TOPICS, check_text, check_topics
 from lazysketch.service.statistics_of_streams import (

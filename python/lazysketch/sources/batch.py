@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_left
+from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,10 +8,10 @@ fields may end at different rows; they are cut to the same ones here.
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import ArgumentValueError, SourceError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping

@@ -12,14 +12,13 @@ kept is not seen here. The store sees it: a batch that is committed is refused w
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import SourceError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sources.formats.hints import missing_field
 from lazysketch.sources.formats.registry import AUTO, FORMATS, check_format, find_format
 from lazysketch.sources.io.byte_stream import ByteStream, open_bytes

@@ -11,10 +11,10 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import SourceError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import Self

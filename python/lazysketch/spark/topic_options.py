@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lazysketch.sources.formats.selection import Selection

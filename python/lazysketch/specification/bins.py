@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from lazysketch.arguments import checked_integer, checked_number
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import converted, plain_sequence
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.value_tree import MOST_BINS
 
 if TYPE_CHECKING:

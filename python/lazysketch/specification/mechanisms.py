@@ -24,7 +24,7 @@ costs log2 n draws; with square-root it costs one draw per push. :func:`mechanis
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -34,7 +34,6 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.arguments import checked_integer, checked_integers, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = [
     "LARGEST_LEAVES",

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
@@ -30,7 +31,6 @@ from lazysketch import _native
 from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import plain_tuple
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.sizing import LARGEST_WIDTH
 
 __all__ = [

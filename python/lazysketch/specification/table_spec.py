@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
@@ -32,7 +32,6 @@ from lazysketch.privacy.relations import (
     checked_relation,
     table_sensitivity2,
 )
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.distinct import (
     MOST_BITS,
     bounding_moves,

@@ -8,6 +8,7 @@ is 0 also between two grid points.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy as np
 from lazysketch.arguments import checked_number
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import converted, listed
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,6 +8,7 @@ Source: docs/theory.md, Theorem 24.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy.typing as npt
 
 from lazysketch import _native
 from lazysketch.privacy.relations import Relation
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["FEWEST_BINS", "MOST_BINS", "VALUE_ROWS", "ValueRows", "ValueTree", "padded_bins"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from lazysketch import _native
 from lazysketch.errors import StoreError
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Call", "Counts", "Record", "Share", "plain_counts"]
 

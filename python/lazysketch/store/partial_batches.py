@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from lazysketch.errors import ArgumentValueError, StoreError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.store.calls import Call
 
 __all__ = [

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lazysketch import _native
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.any_release import any_release
 from lazysketch.sketches.keys import Key
 from lazysketch.store.calls import Call

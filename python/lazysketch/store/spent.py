@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
@@ -13,7 +14,6 @@ from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.person_bound import CountedEvents, CountedOnce, PersonBound
 from lazysketch.privacy.sums_privacy import SumsPrivacy
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Spent", "SpentPart", "part_of", "plain_privacy"]
 

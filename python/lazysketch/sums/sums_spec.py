@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypedDict, TypeVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.privacy.sums_privacy import SumsPrivacy
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.every_step import every_step_unless
 from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.schedules import Batch, Punctual, Schedule, Single

@@ -8,12 +8,12 @@ the rate, the wider the intervals, and the further above the threshold a count m
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item, plain_item
 from lazysketch.releases.public_table import LARGEST_CHOICE
 from lazysketch.result_tables import Rows

@@ -6,6 +6,7 @@ depends on events, neither on their number nor on their times.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from numbers import Real
 from typing import Any, Final
@@ -15,7 +16,6 @@ import numpy.typing as npt
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import converted
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.windows.durations import instant_of
 
 __all__ = [

@@ -9,13 +9,12 @@ taken slice by slice. What is left of it when that is interrupted is taken by th
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, LazySketchError
 from lazysketch.heavy_hitters import HeavyHitters
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch
 from lazysketch.windows.batches import People, Weights, people_of
 from lazysketch.windows.boundaries import ClockBoundaries

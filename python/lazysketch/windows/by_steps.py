@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item
 from lazysketch.windows.batches import (
     People,

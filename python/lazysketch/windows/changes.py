@@ -9,12 +9,12 @@ wider than those of a test of one item, but hold for the largest change among th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item
 from lazysketch.result_tables import Rows
 from lazysketch.windows.window import Window, merged, total_of

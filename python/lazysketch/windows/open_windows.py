@@ -10,11 +10,10 @@ takes no more events, so a release that is made twice is twice the same.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Generic
 
 from lazysketch import _native
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item
 from lazysketch.windows.window import AnyWindow
 from lazysketch.windows.window_tables import Table, WindowMaker

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.windows.boundaries import TimeRange, checked_clock
 from lazysketch.windows.by_slices import SlidingCut
 from lazysketch.windows.by_step_slices import StepSlidingCut

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import NormalDist
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.windows.durations import EPOCH

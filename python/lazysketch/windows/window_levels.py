@@ -10,14 +10,13 @@ Source: docs/theory.md, Theorem 12 (f).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from lazysketch import _native
 from lazysketch.heavy_hitters import HeavyHittersSpec, HeavyLevel, Levels, LevelsPrivacy
 from lazysketch.heavy_hitters.joint_privacy import Split
 from lazysketch.heavy_hitters.level_tables import tables_of_levels
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.run_promise import facts_of
 from lazysketch.sketches.keys import Key
 from lazysketch.windows.batches import people_of

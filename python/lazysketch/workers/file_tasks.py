@@ -13,14 +13,13 @@ import heapq
 import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import SourceError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sources.formats.registry import AUTO
 from lazysketch.sources.formats.selection import Selection

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,6 @@ from lazysketch.cli.options import (
 from lazysketch.cli.run.signals import end_as_ctrl_c
 from lazysketch.cli.settings import SketchSettings
 from lazysketch.cli.view.output import Report, write
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

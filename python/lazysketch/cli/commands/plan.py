@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -30,7 +31,6 @@ from lazysketch.cli.settings import KINDS, InputSettings, PrivacySettings
 from lazysketch.cli.view.output import Report, write
 from lazysketch.cli.view.plan_report import report_of_plan
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lazysketch.planning import Plan, Reads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 import click
@@ -20,7 +21,6 @@ from lazysketch.cli.run.statistic_run import run_of_statistic
 from lazysketch.cli.statistic_options import distribution_options, shares_of
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.cli.window_options import cut_options
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.value_rows import SHARES, histogram_rows, quantile_rows, share_rows
 from lazysketch.store.opening import is_store
 

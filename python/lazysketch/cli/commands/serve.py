@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,6 @@ from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.replicas import check_publications, serve_replica
 from lazysketch.cli.view.output import put, tell
 from lazysketch.errors import ArgumentTypeError, MissingPackageError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lazysketch.cli.settings import LedgerSettings

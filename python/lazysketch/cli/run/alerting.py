@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -21,7 +22,6 @@ from lazysketch.cli.quantities import STEPS
 from lazysketch.cli.view.output import tell
 from lazysketch.cli.view.window_words import instant_in_words
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.rows import printable_item
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -19,7 +19,6 @@ from lazysketch.cli.settings import PrivacySettings
 from lazysketch.cli.view.output import Writing, as_json, tell, text_of
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.errors import SourceError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.value_rows import quantile_rows
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch import DistinctCount, Distribution, HeavyHitters, Part, Ranges, Sums
@@ -14,7 +14,6 @@ from lazysketch.cli.people_options import are_bounded, bound_of_cells
 from lazysketch.cli.run.shown_statistics import check_ranges
 from lazysketch.cli.statistic_options import DistributionSettings
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.value_rows import SHARES
 from lazysketch.sources.formats.keys import key_type
 from lazysketch.specification.ranges_spec import DEFAULT_BITS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lazysketch import Pipeline
@@ -25,7 +25,6 @@ from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import ArgumentValueError, HorizonError, LazySketchError
 from lazysketch.pipelines.columns import ColumnWithGaps, people_of
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sources.columns import Columns
 from lazysketch.sources.io.naming import STANDARD_INPUT
 from lazysketch.specification.schedules import Single

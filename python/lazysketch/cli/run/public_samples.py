@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from lazysketch.cli.settings import InputSettings

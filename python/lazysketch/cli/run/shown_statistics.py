@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.errors import ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.key_questions import range_of_question
 from lazysketch.releases.sum_rows import top_sum_rows
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch.errors import StoreError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ number of steps.
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +29,6 @@ from lazysketch.cli.view.window_words import (
     sentence_of_change,
 )
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.rows import row_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from contextlib import contextmanager, nullcontext
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Group
@@ -25,7 +25,6 @@ from lazysketch.cli.view.live_table import heading, live_table, table_of_values
 from lazysketch.cli.view.pace import pace
 from lazysketch.cli.view.screen import EVERY, shown_screen, terminal_console
 from lazysketch.cli.view.trends import Trends
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.release import Release
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import numpy as np
 
 from lazysketch.cli.view.guarantees import composition, guarantees, run_of
 from lazysketch.cli.view.output import Report
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.rows import item_rows
 from lazysketch.specification.schedules import Punctual, Single
 

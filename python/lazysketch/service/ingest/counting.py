@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from lazysketch.errors import ClosedError, LazySketchError, StoreError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.ingest.bodies import (
     MOST_EVENTS,
     events_of,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from lazysketch.errors import SourceError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.ingest.refusals import Header, RefusedRequestError
 from lazysketch.sources.io.compression import expanded
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
-
-from lazysketch.quick_dataclass import dataclass
 
 __all__ = ["Events", "Judged"]
 

@@ -8,10 +8,10 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.reading.views import PublicationView
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import json
 import socket
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
 
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.service.logs import log_as_json
 from lazysketch.service.publication_files import PublicationFiles
 from lazysketch.service.reading.application import reading_application

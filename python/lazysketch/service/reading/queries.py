@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.releases.value_rows import SHARES
 from lazysketch.service.reading.queries import ItemsQuery, integer_of, refuse_others, single_of
 from lazysketch.service.reading.sums_view import SHOWN_SUMS

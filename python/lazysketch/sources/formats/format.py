@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lazysketch._native import pattern_groups
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sources.formats.keys import key_bits
 from lazysketch.sources.formats.numbers import NUMBERS
 from lazysketch.sources.formats.selection import Head, Reader, Selection

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, SourceError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.io.byte_stream import ByteStream
 from lazysketch.sources.io.compression import COMPRESSED_NAMES

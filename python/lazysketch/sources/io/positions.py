@@ -26,11 +26,11 @@ import dataclasses
 import json
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import SourceError
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sources.io.naming import STANDARD_INPUT, naming
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import atexit
 import threading
 import time
 from contextlib import closing
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from lazysketch.quick_dataclass import dataclass
 from lazysketch.sources.io.interruptible import EndableWaits
 
 if TYPE_CHECKING:
