@@ -24,6 +24,12 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by="lib discovery::name::tests::hashes_of_long_items_have_128_bits",
     ),
     PlantedBug(
+        name="lanes-share-the-first-key",
+        subject="discovery",
+        claim="Long items that are hashed together get the key of one type, so text and bytes are one.",
+        caught_by="lib discovery::name::tests::identities_together_are_those_one_by_one",
+    ),
+    PlantedBug(
         name="threshold-2-low",
         subject="discovery",
         claim="Names are published at 2 below the threshold.",

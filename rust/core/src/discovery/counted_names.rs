@@ -45,7 +45,7 @@ impl Discovery {
             for (at, out) in items.iter_mut().enumerate() {
                 *out = item(start + at);
             }
-            state.keys.identities.fill(items, identities, |_| None);
+            state.keys.identities.fill(items, identities, |_, _| None);
             order.extend(identities.iter().copied().zip(start as u32..));
         }
         if !planted!("names-of-workers-in-the-order-of-arrival") {

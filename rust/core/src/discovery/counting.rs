@@ -49,27 +49,33 @@ impl Counting {
         weights: Option<&[u64]>,
         most: u64,
     ) {
+        let (mut identities, mut fingerprints) = ([0; CHUNK], [0; CHUNK]);
         items.for_each_item_chunk::<CHUNK>(|offset, chunk| {
             let weight = |at: usize| weights.map_or(1, |weights| weights[offset + at].min(most));
-            self.count(keys, chunk, weight, &mut [0; CHUNK]);
+            self.count(keys, chunk, weight, &mut identities, &mut fingerprints);
         });
     }
 
-    /// Counts at most [`CHUNK`] events; the buffer has room for an identity each.
+    /// Counts at most [`CHUNK`] events; the buffers have room for an identity and a fingerprint each.
     #[inline]
     pub(super) fn count(
         &mut self,
         keys: &Keys,
         items: &[Item<'_>],
         weight: impl Fn(usize) -> u64,
-        buffer: &mut [u128],
+        identities: &mut [u128],
+        fingerprints: &mut [u64],
     ) {
-        let identities = &mut buffer[..items.len()];
+        let identities = &mut identities[..items.len()];
         let (slots, fingerprinter) = (self.counts.slots(), &keys.fingerprinter);
         let long_items = &self.long_items;
-        let recall = |item: Item<'_>| {
+        let recall = |position: usize, item: Item<'_>| {
             let seen = long_items.recall(item);
-            seen.or_else(|| slots.recall(item, fingerprinter.item(item)))
+            if seen.is_some() || !slots.keeps_whole(item) {
+                return seen;
+            }
+            fingerprints[position] = fingerprinter.item(item);
+            slots.recall(item, fingerprints[position])
         };
         let hashed = keys.identities.fill(items, identities, recall);
         if planted!("identity-by-fingerprint") {
@@ -82,9 +88,9 @@ impl Counting {
         for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
             self.add(keys, identity, weight(position), item);
             self.long_items.remember(item, identity);
-            if hashed >> position & 1 == 1 {
-                let fingerprint = keys.fingerprinter.item(item);
-                self.counts.slots_mut().remember(identity, fingerprint);
+            if hashed >> position & 1 == 1 && self.counts.slots().keeps_whole(item) {
+                let slots = self.counts.slots_mut();
+                slots.remember(identity, fingerprints[position]);
             }
         }
     }

@@ -17,7 +17,7 @@
 //! | `epochs_in_threads` | whole epochs of a batch, side by side |
 //! | `counted_names`, `long_items` | names with their counts; what saves hashing of repeated items |
 //! | `order` | sorting by identities |
-//! | [`name`] | identity of items, and what is published of them |
+//! | [`name`], `keyed_hashes` | identity of items, and what is published of them; hashes of many at once |
 //!
 //! Everything outside depends on published names alone. An epoch is published once, at its end, and
 //! then discarded; ending it early consumes it; `close` discards it. Published names stay public:
@@ -36,6 +36,7 @@ mod dictionary;
 mod epoch_counts;
 mod epochs_ahead;
 mod epochs_in_threads;
+mod keyed_hashes;
 mod laplace;
 mod long_items;
 mod misra_gries;
@@ -277,7 +278,7 @@ impl Discovery {
         memory::reserve(&mut found, items.len())?;
         items.for_each_item_chunk::<CHUNK>(|_, chunk| {
             let mut own = [0; CHUNK];
-            identities.fill(chunk, &mut own[..chunk.len()], |_| None);
+            identities.fill(chunk, &mut own[..chunk.len()], |_, _| None);
             found.extend(&own[..chunk.len()]);
         });
         Ok(found)

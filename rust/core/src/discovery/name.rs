@@ -3,14 +3,15 @@
 //! Two items are the same if their *identities* are: 128 bits under a secret key. Integers,
 //! instants, dates, and text or bytes of up to 15 bytes, fit one AES block together with their type
 //! and length; AES is a permutation, so their identities are always distinct. Longer items, and
-//! UUIDs, are first hashed with keyed BLAKE3; two of them collide with probability 2^-128, which
-//! [`super::spec`] accounts for in delta. The public 64-bit fingerprint is for the sketch only:
+//! UUIDs, are first hashed with keyed BLAKE3, many at once ([`super::keyed_hashes`]); two of them
+//! collide with probability 2^-128, which [`super::spec`] accounts for in delta. The public 64-bit fingerprint is for the sketch only:
 //! anyone with the hash seed can find items that share a fingerprint, and would be able to swap one
 //! name for another.
 //!
 //! An item is kept in full, or truncated to `max_item_bytes` bytes and marked as truncated. Its
 //! frequency is read from the sketch by the fingerprint of the full item.
 
+use super::keyed_hashes::{Keyed, LANES, blocks_of, hash_all};
 use crate::item::Item;
 use crate::key::{MasterKey, Purpose, SketchId, WideKey};
 use crate::noise::prf::NoiseFunction;
@@ -151,26 +152,27 @@ impl Identities {
     }
 
     /// Writes the identities of at most [`CHUNK`] items to `out`. `recall` may return the identity
-    /// of an item that is longer than a block, as hashing it dominates the cost. Returns the
-    /// positions of items that were hashed, one bit each.
+    /// of an item that is longer than a block, by its position, as hashing it dominates the cost.
+    /// Returns the positions of items that were hashed, one bit each.
     #[inline]
-    pub(crate) fn fill(
+    pub(crate) fn fill<'a>(
         &self,
-        items: &[Item<'_>],
+        items: &[Item<'a>],
         out: &mut [u128],
-        recall: impl Fn(Item<'_>) -> Option<u128>,
+        mut recall: impl FnMut(usize, Item<'a>) -> Option<u128>,
     ) -> u64 {
         let (mut hashed, mut recalled) = (0, Vec::new());
         for (position, (out, &item)) in out.iter_mut().zip(items).enumerate() {
-            *out = if let Some(block) = inline_block(item) {
-                block
-            } else if let Some(identity) = recall(item) {
+            if let Some(block) = inline_block(item) {
+                *out = block;
+            } else if let Some(identity) = recall(position, item) {
                 recalled.push((position, identity));
-                identity
             } else {
                 hashed |= 1 << position;
-                self.hashed_block(item)
-            };
+            }
+        }
+        if hashed != 0 {
+            self.hash(items, hashed, out);
         }
         self.cipher.encrypt(out);
         for (position, identity) in recalled {
@@ -190,7 +192,7 @@ impl Identities {
             Some(block) => ([block], false),
             None => match recall() {
                 Some(identity) => return (identity, false),
-                None => ([self.hashed_block(item)], true),
+                None => ([self.keyed(item).hash()], true),
             },
         };
         self.cipher.encrypt(&mut block);
@@ -205,24 +207,55 @@ impl Identities {
         Ok(identities)
     }
 
-    /// The hash of an item that does not fit a block.
-    fn hashed_block(&self, item: Item<'_>) -> u128 {
-        let mut buffer = [0; 8];
-        let (kind, content) = parts_of(item, &mut buffer);
-        let key = match kind {
-            NameKind::Text => &self.text,
-            NameKind::Bytes => &self.bytes,
-            NameKind::Uuid => &self.uuid,
+    /// Writes the hashes of the items at these positions, one bit each, to `out`. Items of one
+    /// length are hashed together.
+    fn hash(&self, items: &[Item<'_>], mut hashed: u64, out: &mut [u128]) {
+        let (mut positions, mut number) = ([0; CHUNK], 0);
+        while hashed != 0 {
+            positions[number] = hashed.trailing_zeros() as usize;
+            hashed &= hashed - 1;
+            number += 1;
+        }
+        let positions = &mut positions[..number];
+        positions.sort_unstable_by_key(|&position| blocks_of(content_of(items[position]).len()));
+        for positions in positions.chunks(LANES) {
+            let mut contents = [self.keyed(items[positions[0]]); LANES];
+            for (keyed, &position) in contents.iter_mut().zip(positions).skip(1) {
+                *keyed = self.keyed(items[position]);
+            }
+            let mut hashes = [0; LANES];
+            hash_all(&contents[..positions.len()], &mut hashes[..positions.len()]);
+            for (&position, hash) in positions.iter().zip(hashes) {
+                out[position] = planted!(
+                    "hash-of-long-items-in-64-bits",
+                    hash & u128::from(u64::MAX),
+                    hash
+                );
+            }
+        }
+    }
+
+    /// An item that does not fit a block, and the key of its type.
+    fn keyed<'a>(&'a self, item: Item<'a>) -> Keyed<'a> {
+        let key = match item {
+            Item::Text(_) => &self.text,
+            Item::Bytes(_) => &self.bytes,
+            Item::Uuid(_) => &self.uuid,
             // All other numbers fit a block.
             _ => &self.wide,
         };
-        let hash = blake3::keyed_hash(&key.bytes, content);
-        let hash = u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]));
-        planted!(
-            "hash-of-long-items-in-64-bits",
-            hash & u128::from(u64::MAX),
-            hash
-        )
+        let content = content_of(item);
+        Keyed { key, content }
+    }
+}
+
+/// The content of an item that may not fit a block.
+fn content_of(item: Item<'_>) -> &[u8] {
+    match item {
+        Item::Text(text) => text.as_bytes(),
+        Item::Bytes(content) | Item::Wide(content) => content,
+        Item::Uuid(content) => content,
+        _ => &[],
     }
 }
 
@@ -269,7 +302,7 @@ mod tests {
 
     fn identity(item: Item<'_>) -> u128 {
         let mut out = [0];
-        identities().fill(&[item], &mut out, |_| None);
+        identities().fill(&[item], &mut out, |_, _| None);
         out[0]
     }
 
@@ -308,13 +341,39 @@ mod tests {
         }
     }
 
+    /// Types, lengths and keys that lie side by side, and every number of items.
+    #[test]
+    fn identities_together_are_those_one_by_one() {
+        let texts: Vec<String> = (0..CHUNK).map(|n| "ab".repeat(7 * n * n % 640)).collect();
+        let items: Vec<Item<'_>> = (texts.iter().zip(0..))
+            .map(|(text, number)| match number % 5 {
+                0 => Item::Bytes(text.as_bytes()),
+                1 if text.len() > 8 => Item::Wide(text.as_bytes()),
+                2 => Item::Uuid(&[b'a'; 16]),
+                _ => Item::Text(text),
+            })
+            .collect();
+        let alone: Vec<u128> = items.iter().map(|&item| identity(item)).collect();
+        for number in 0..=CHUNK {
+            let mut out = vec![0; number];
+            let hashed = identities().fill(&items[..number], &mut out, |_, _| None);
+            assert_eq!(out, alone[..number]);
+            for (position, item) in items[..number].iter().enumerate() {
+                let is_hashed = hashed >> position & 1 == 1;
+                assert_eq!(is_hashed, inline_block(*item).is_none());
+            }
+        }
+    }
+
     #[test]
     fn hashes_of_long_items_have_128_bits() {
         let identities = identities();
         let (mut any, mut all) = (0, u128::MAX);
         for number in 0..100 {
             let item = format!("{number:040}");
-            let hash = identities.hashed_block(Item::Text(&item));
+            let mut out = [0];
+            identities.hash(&[Item::Text(&item)], 1, &mut out);
+            let [hash] = out;
             (any, all) = (any | hash, all & hash);
             assert_ne!(hash as u64, (hash >> 64) as u64);
         }

@@ -124,6 +124,12 @@ impl NameStore {
         self.heads[slot].kind != NO_ITEM
     }
 
+    /// True if this item is never truncated.
+    #[inline]
+    pub(crate) fn keeps_whole(&self, item: Item<'_>) -> bool {
+        parts_of(item, &mut [0; 8]).1.len() <= self.max_item_bytes
+    }
+
     /// True if the slot holds exactly this item, not truncated.
     #[inline]
     pub(crate) fn is(&self, slot: usize, item: Item<'_>) -> bool {

@@ -33,8 +33,10 @@ pub(crate) struct Slots {
     counts: Vec<u64>,
     names: NameStore,
     /// Recently used slots by the items' public fingerprints: hints, verified against the stored
-    /// name. An adversary with the hash seed can aim at a hint, which only causes items there to be
-    /// hashed again. At the end of an epoch this memory holds an order of slots: [`Self::sort`].
+    /// name. Like an entry of the index each has a tag, here of the fingerprint, which rejects nearly
+    /// all other items without reading their names. An adversary with the hash seed can aim at a hint,
+    /// which only causes items there to be hashed again. At the end of an epoch this memory holds an
+    /// order of slots: [`Self::sort`].
     hints: Vec<u32>,
 }
 
@@ -180,17 +182,32 @@ impl Slots {
     /// The identity of an item, if a hint leads to a slot that holds exactly this item.
     #[inline]
     pub(crate) fn recall(&self, item: Item<'_>, fingerprint: u64) -> Option<u128> {
-        let slot = self.hints[self.hint_at(fingerprint)];
-        let found = slot != FREE && self.names.is(slot as usize, item);
-        found.then(|| self.identities[slot as usize])
+        let hint = self.hints[self.hint_at(fingerprint)];
+        let slot = self.slot(hint);
+        let found = hint != FREE
+            && hint - slot as u32 == self.tag_of_hint(fingerprint)
+            && self.names.is(slot, item);
+        found.then(|| self.identities[slot])
     }
 
     /// Stores a hint to the slot of an identity, if it has one.
     pub(crate) fn remember(&mut self, identity: u128, fingerprint: u64) {
         if let Some(slot) = self.find(identity) {
             let at = self.hint_at(fingerprint);
-            self.hints[at] = slot as u32;
+            self.hints[at] = self.tag_of_hint(fingerprint) | slot as u32;
         }
+    }
+
+    /// True if [`Self::recall`] may find this item in a slot: truncated names are never found.
+    #[inline]
+    pub(crate) fn keeps_whole(&self, item: Item<'_>) -> bool {
+        self.names.keeps_whole(item)
+    }
+
+    /// The low bits are the place of the hint.
+    #[inline]
+    fn tag_of_hint(&self, fingerprint: u64) -> u32 {
+        (fingerprint >> 32) as u32 >> self.slot_bits << self.slot_bits
     }
 
     #[inline]
@@ -224,7 +241,7 @@ impl Slots {
     }
 
     /// Sorts the first `number` slots by identity, for [`Self::sorted`]. The order takes the place
-    /// of the hints: each of its entries is a slot, and so a hint as good as any.
+    /// of the hints: each of its entries is a slot, and so a hint, though hardly one with the right tag.
     pub(crate) fn sort(&mut self, number: usize) {
         let (order, identities) = (&mut self.hints[..number], &self.identities);
         if planted!("slots-in-the-order-of-arrival") {
@@ -323,10 +340,13 @@ mod tests {
         let item = Item::Text("twenty bytes of text");
         slots.put(2, 77, item, &fingerprinter);
         assert_eq!(slots.recall(item, 5), None);
+        assert!(slots.keeps_whole(item));
         slots.remember(78, 5);
         assert_eq!(slots.recall(item, 5), None);
         slots.remember(77, 5);
         assert_eq!(slots.recall(item, 5), Some(77));
+        // Another fingerprint at the same place.
+        assert_eq!(slots.recall(item, 5 | 1 << 63), None);
         for other in [
             Item::Text("twenty bytes of tex2"),
             Item::Text("twenty bytes of tex"),
@@ -337,6 +357,7 @@ mod tests {
         }
         let cut = Item::Text("twenty bytes of text, and more");
         slots.put(3, 79, cut, &fingerprinter);
+        assert!(!slots.keeps_whole(cut) && slots.keeps_whole(Item::Bytes(&[0; 24])));
         slots.remember(79, 6);
         assert_eq!(slots.recall(cut, 6), None);
         assert_eq!(

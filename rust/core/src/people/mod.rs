@@ -101,7 +101,7 @@ impl People {
         let mut identities = memory::filled(0, people.len())?;
         people.for_each_item_chunk::<CHUNK>(|start, chunk| {
             let out = &mut identities[start..][..chunk.len()];
-            self.identities.fill(chunk, out, |_| None);
+            self.identities.fill(chunk, out, |_, _| None);
         });
         Ok(identities)
     }
