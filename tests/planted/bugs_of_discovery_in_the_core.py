@@ -27,7 +27,7 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
         name="lanes-share-the-first-key",
         subject="discovery",
         claim="Long items that are hashed together get the key of one type, so text and bytes are one.",
-        caught_by="lib discovery::name::tests::identities_together_are_those_one_by_one",
+        caught_by="lib discovery::keyed_hashes::tests::lanes_equal_the_crate",
     ),
     PlantedBug(
         name="threshold-2-low",
