@@ -54,5 +54,6 @@ def test_a_delta_that_a_refusal_names_is_accepted(
         assume(named)
         assert named is not None
         calibrate(**asked, delta=float(named[1]))
-        with pytest.raises(ArgumentValueError):  # it is that of the noise of the refused delta
-            calibrate(**asked, delta=0.1 * float(named[1]))
+        # It is that of the noise of the refused delta, and more noise than its own.
+        with pytest.raises(ArgumentValueError):
+            calibrate(**asked, delta=0.01 * float(named[1]))
