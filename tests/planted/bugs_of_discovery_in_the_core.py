@@ -26,7 +26,7 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
     PlantedBug(
         name="lanes-share-the-first-key",
         subject="discovery",
-        claim="Long items that are hashed together get the key of one type, so text and bytes are one.",
+        claim="Long items that are hashed together get the key of one type.",
         caught_by="lib discovery::keyed_hashes::tests::lanes_equal_the_crate",
     ),
     PlantedBug(
