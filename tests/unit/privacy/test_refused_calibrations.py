@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.calibration import calibrate
 
+_LARGE = 1e-3
+
 
 @given(
     epsilon=st.floats(-2.0, 1.3).map(lambda power: 10.0**power),
@@ -54,6 +56,7 @@ def test_a_delta_that_a_refusal_names_is_accepted(
         assume(named)
         assert named is not None
         calibrate(**asked, delta=float(named[1]))
-        # It is that of the noise of the refused delta, and more noise than its own.
-        with pytest.raises(ArgumentValueError):
-            calibrate(**asked, delta=0.01 * float(named[1]))
+        # It is that of the noise of the refused delta: much more than its own if it is large.
+        if float(named[1]) < _LARGE:
+            with pytest.raises(ArgumentValueError):
+                calibrate(**asked, delta=0.1 * float(named[1]))
