@@ -56,4 +56,4 @@ def sample(items: Iterable[pytest.Item], *, number: int) -> tuple[list[pytest.It
 
 def _name_of(item: pytest.Item) -> tuple[str, str]:
     file, _, test = item.nodeid.partition("::")
-    return file, test.partition("[")[0].replace("::", ".")
+    return file, test.partition("[")[0]

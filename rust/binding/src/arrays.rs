@@ -1,5 +1,5 @@
-//! Numpy arrays of integers, and of units of text, that are read without calling numpy. They are recognised by a few
-//! comparisons: one call to numpy costs more than counting a short batch.
+//! Numpy arrays of integers, and of units of text, that are read without calling numpy. They are
+//! recognised by a few comparisons: one call to numpy costs more than counting a short batch.
 #![allow(unsafe_code)]
 
 use crate::errors::{ArgumentValueError, raise};

@@ -4,9 +4,9 @@
 //! instants, dates, and text or bytes of up to 15 bytes, fit one AES block together with their type
 //! and length; AES is a permutation, so their identities are always distinct. Longer items, and
 //! UUIDs, are first hashed with keyed BLAKE3, many at once ([`super::keyed_hashes`]); two of them
-//! collide with probability 2^-128, which [`super::spec`] accounts for in delta. The public 64-bit fingerprint is for the sketch only:
-//! anyone with the hash seed can find items that share a fingerprint, and would be able to swap one
-//! name for another.
+//! collide with probability 2^-128, which [`super::spec`] accounts for in delta. The public 64-bit
+//! fingerprint is for the sketch only: anyone with the hash seed can find items that share a
+//! fingerprint, and would be able to swap one name for another.
 //!
 //! An item is kept in full, or truncated to `max_item_bytes` bytes and marked as truncated. Its
 //! frequency is read from the sketch by the fingerprint of the full item.
