@@ -13,6 +13,7 @@ eta bounds); :mod:`lazysketch.privacy.gaussian`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -42,6 +43,8 @@ _FAR_TAIL: Final = 3.9e-28  # P(|x| > 11)
 _FAR_ERROR: Final = 2.0**-37  # relative error of a probability up to 11 sigma, per unit of sigma
 _NUMERIC_SHARE: Final = 0.01
 _NUMERIC_GROWTH: Final = 1.02  # of sigma, where numerics take their share of epsilon and delta
+_LARGEST_NAMED: Final = 0.99  # a delta that an error may name
+_NAMED_WITHIN: Final = 1.1  # times the least delta that is accepted
 _LARGEST_DEVIATION: Final = 13.2  # of a draw, in units of sigma, before it is rounded
 
 
@@ -152,7 +155,14 @@ def calibrate(
         draws=all_draws,
         people=checked_integer("people", people, least=0, most=2**32),
     )
-    sigma = _smallest_sigma(account, calibration, l2_sensitivity, rows)
+
+    def solved(account: _Account) -> float:
+        return _smallest_sigma(account, calibration, l2_sensitivity, rows)
+
+    try:
+        sigma = solved(account)
+    except _ExcessError as excess:
+        raise _refusal(account, excess.sigma, solved) from None
     return NoiseCalibration(
         epsilon=epsilon,
         delta=delta,
@@ -211,43 +221,28 @@ class _Account:
         changed = self.changed_draws * _DRAW_TAIL
         return (1.0 + math.exp(self.epsilon)) * (changed + aimed + switching)
 
+    def share_of_factor(self, sigma: float) -> float:
+        """Return the share of delta that the factor e^(m eta) takes."""
+        return math.expm1(min(1.0, 0.5 * self.epsilon_numeric(sigma)))
+
     def delta_numeric(self, sigma: float) -> float:
         # x = e^(m eta): x (delta - (x - 1) delta - tails) + tails <= delta.
-        factor = math.expm1(min(1.0, 0.5 * self.epsilon_numeric(sigma)))
+        factor = self.share_of_factor(sigma)
         return (factor * self.delta + self.tails(sigma)) * (1.0 + 1e-14)
 
     def refuse_excess(self, sigma: float) -> None:
         """Raise if this sigma spends more than 1 % of epsilon or delta on numerics."""
         of_epsilon = self.epsilon_numeric(sigma) / self.epsilon
         of_delta = self.delta_numeric(sigma) / self.delta
-        of_tails = 2.0 * self.tails(sigma) / self.delta
-        # No delta mends an epsilon, and where the factor of delta takes most, none mends delta.
-        if of_delta > _NUMERIC_SHARE and max(of_epsilon, of_delta - of_tails) <= _NUMERIC_SHARE:
-            sufficient = self._sufficient_delta(sigma)
-            if sufficient >= 1.0:
-                raise ArgumentValueError(
-                    "epsilon: expected one that 127-bit noise draws can serve (below about 20), "
-                    f"got {self.epsilon:g}; lower epsilon"
-                )
-            raise ArgumentValueError(
-                f"delta: expected at least {sufficient:.3g}, the reach of "
-                f"127-bit noise draws at epsilon = {self.epsilon:g}, got {self.delta:g}; "
-                "raise delta or lower epsilon"
-            )
         if max(of_epsilon, of_delta) > _NUMERIC_SHARE:
-            raise ArgumentValueError(
-                "epsilon: expected a budget of which floating point takes at most 1 %, "
-                f"got {self.epsilon:g}, of which it takes "
-                f"{100 * max(of_epsilon, of_delta):.4g} % or more; raise epsilon, or lower "
-                "max_weight, max_events_per_user or person_bound, of sums raise step, or give a "
-                "horizon"
-            )
+            raise _ExcessError(sigma)
 
-    def _sufficient_delta(self, sigma: float) -> float:
-        """Return a delta of which numerics take no more than their share, 1 or more if none is."""
-        sigma *= _NUMERIC_GROWTH
-        of_factor = (self.delta_numeric(sigma) - self.tails(sigma)) / self.delta
-        left = _NUMERIC_SHARE - of_factor
+    def sufficient_delta(self, sigma: float) -> float:
+        """Return the least delta of which numerics of this sigma take no more than their share.
+
+        None below delta counts. It has three digits, and is 1 or more if there is none.
+        """
+        left = _NUMERIC_SHARE - self.share_of_factor(sigma)
         delta = self.delta
         while left > 0.0 and delta < 1.0:
             # A larger delta may be one whose account of the draws is the one of few draws.
@@ -256,6 +251,96 @@ class _Account:
                 return delta
             delta = sufficient
         return 1.0
+
+    def delta_of_few_draws(self) -> float:
+        """Return the delta from which on the account of the draws is the one of few draws."""
+        blocks = math.ldexp(float(self.draws) ** 2, -129)
+        return (1.0 + math.exp(self.epsilon)) * blocks / (0.5 * _NUMERIC_SHARE)
+
+
+class _ExcessError(Exception):
+    """Numerics take more than their share of epsilon or delta."""
+
+    def __init__(self, sigma: float) -> None:
+        super().__init__(sigma)
+        self.sigma = sigma
+
+
+def _refusal(
+    account: _Account, sigma: float, solved: Callable[[_Account], float]
+) -> ArgumentValueError:
+    """Return the error of an account whose noise was found to be this large, or larger.
+
+    ``solved`` returns sigma, or raises.
+    """
+    of_epsilon = account.epsilon_numeric(sigma) / account.epsilon
+    of_delta = account.delta_numeric(sigma) / account.delta
+    of_factor = account.share_of_factor(_NUMERIC_GROWTH * sigma)
+    # No delta mends an epsilon, and where the factor of delta takes all, hardly one mends delta.
+    if of_delta <= _NUMERIC_SHARE or max(of_epsilon, of_factor) > _NUMERIC_SHARE:
+        return ArgumentValueError(
+            "epsilon: expected a budget of which floating point takes at most 1 %, "
+            f"got {account.epsilon:g}, of which it takes "
+            f"{100 * max(of_epsilon, of_delta):.4g} % or more; raise epsilon, or lower "
+            "max_weight, max_events_per_user or person_bound, of sums raise step, or give a "
+            "horizon"
+        )
+    accepted = _least_accepted(account, sigma, solved)
+    if accepted is None:
+        return ArgumentValueError(
+            "epsilon: expected one that 127-bit noise draws can serve (below about 20), "
+            f"got {account.epsilon:g}; lower epsilon"
+        )
+    return ArgumentValueError(
+        f"delta: expected at least {accepted:.3g}, the reach of "
+        f"127-bit noise draws at epsilon = {account.epsilon:g}, got {account.delta:g}; "
+        "raise delta or lower epsilon"
+    )
+
+
+def _least_accepted(
+    account: _Account, sigma: float, solved: Callable[[_Account], float]
+) -> float | None:
+    """Return a delta of three digits that is accepted, or None if none is found.
+
+    It is at most a tenth more than the least one. A larger delta needs less noise, whose numerics
+    take less. So what suffices for the noise of the refused delta is accepted, though it may be far
+    too much. What suffices for the noise of an accepted delta is a bound from below.
+    """
+
+    def sigma_of(delta: float) -> float | None:
+        try:
+            return solved(replace(account, delta=delta))
+        except _ExcessError:
+            return None
+
+    refused = account.delta
+    # Where the account of few draws begins, a larger delta may be refused again.
+    few = _rounded_up(0.99 * account.delta_of_few_draws())
+    guesses = (account.sufficient_delta(_NUMERIC_GROWTH * sigma), few, _LARGEST_NAMED)
+    for enough in sorted(guess for guess in guesses if refused < guess < 1.0):
+        noise = sigma_of(enough)
+        if noise is not None:
+            return _least_between(replace(account, delta=refused), enough, noise, sigma_of)
+        refused = enough
+    return None
+
+
+def _least_between(
+    refused: _Account, enough: float, noise: float, sigma_of: Callable[[float], float | None]
+) -> float:
+    """Return nearly the least delta between a refused one and one that this noise serves."""
+    bound = refused.sufficient_delta(noise)
+    while enough > _NAMED_WITHIN * bound:
+        halfway = _rounded_up(math.sqrt(refused.delta) * math.sqrt(enough))
+        tried = bound if bound > refused.delta else halfway
+        its_noise = sigma_of(tried)
+        if its_noise is None:
+            refused = replace(refused, delta=tried)
+        else:
+            enough, noise = tried, its_noise
+        bound = refused.sufficient_delta(noise)
+    return enough
 
 
 def _rounded_up(number: float) -> float:
