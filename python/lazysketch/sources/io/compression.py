@@ -142,15 +142,21 @@ class _Inflate:
 
 
 def _members(
-    blocks: Iterator[bytes], name: str, *, kind: str, create: Callable[[], _Decompressor]
+    blocks: Iterator[bytes],
+    name: str,
+    *,
+    kind: str,
+    create: Callable[[], _Decompressor],
+    undecodable: type[Exception],
 ) -> Iterator[bytes]:
     """Decompress one or more members; zero padding after a member is allowed.
+
+    ``undecodable`` is what the decompressor raises for damaged data, beside common errors: Python
+    may have been built without the modules of other kinds.
 
     A member gets short pieces first, then longer ones. What follows its end in a piece is
     copied, so with long pieces a block of empty members would cost its square.
     """
-    from lzma import LZMAError
-
     member: _Decompressor | None = None
     read = expanded_to = 0
     piece = _FIRST_PIECE
@@ -169,7 +175,7 @@ def _members(
             while True:
                 try:
                     plain = member.decompress(fed, READ_SIZE)
-                except (OSError, ValueError, EOFError, LZMAError, zlib.error) as error:
+                except (OSError, ValueError, EOFError, undecodable) as error:
                     raise _undecodable(error, name, kind) from None
                 expanded_to += len(plain)
                 check_expansion(expanded_to, read=read, of="bytes", name=name)
@@ -194,13 +200,13 @@ def _after_zeros(block: bytes, at: int) -> int:
 
 
 def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    return _members(blocks, name, kind="gzip", create=_Inflate)
+    return _members(blocks, name, kind="gzip", create=_Inflate, undecodable=zlib.error)
 
 
 def _unbzip2(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
     import bz2  # late, as lzma: most inputs are not compressed
 
-    return _members(blocks, name, kind="bz2", create=bz2.BZ2Decompressor)
+    return _members(blocks, name, kind="bz2", create=bz2.BZ2Decompressor, undecodable=OSError)
 
 
 def _unxz(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -209,7 +215,7 @@ def _unxz(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
     def create() -> _Decompressor:
         return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_MEMORY_LIMIT)
 
-    return _members(blocks, name, kind="xz", create=create)
+    return _members(blocks, name, kind="xz", create=create, undecodable=lzma.LZMAError)
 
 
 def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -244,9 +250,7 @@ def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _undecodable(error: Exception, name: str, kind: str) -> SourceError:
-    from lzma import LZMAError
-
-    if isinstance(error, LZMAError) and "emory" in str(error):
+    if kind == "xz" and "emory" in str(error):
         return SourceError(
             f"{name}: expected xz data that need at most {_MEMORY_LIMIT >> 20} MiB to decompress "
             "(a limit of this reader), got data that need more"

@@ -161,6 +161,20 @@ def test_standard_input_may_be_compressed(monkeypatch: pytest.MonkeyPatch, kind:
     assert [batch.item_list for batch in open_source("-", format="lines")] == [["a", "b"]]
 
 
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
+def test_a_python_without_lzma_reads_other_kinds(
+    path: Path, monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    whole = compress(PAYLOAD)
+    path.write_bytes(whole)
+    assert content(path) == PAYLOAD
+    middle = len(whole) // 2
+    path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :])
+    with pytest.raises(SourceError, match="damaged data"):
+        content(path)
+
+
 def test_without_pyarrow_zstd_names_the_missing_package(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
