@@ -10,6 +10,9 @@ use crate::item::Item;
 use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::table::hash::Fingerprinter;
 
+/// How many new items come while the memory of a slot is read: in a batch, one in 10 ns.
+const AHEAD: usize = 8;
+
 /// One slot per distinct item, in the order of first arrival until the epoch ends.
 pub(crate) struct Dictionary {
     slots: Slots,
@@ -93,6 +96,8 @@ impl Dictionary {
             let slot = self.used;
             self.used += 1;
             self.slots.put(slot, identity, item, fingerprinter);
+            // Slots are taken in order, and all of them are more than a near cache.
+            self.slots.prefetch_unused(slot + AHEAD);
             slot
         });
         self.slots.counts_mut()[slot] += weight;

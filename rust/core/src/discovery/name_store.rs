@@ -3,6 +3,7 @@
 use super::name::{Kept, NameKind, item_of, parts_of};
 use crate::item::Item;
 use crate::saved_state::{StateReader, StateWriter, refused};
+use crate::simd::prefetch;
 use crate::table::hash::Fingerprinter;
 use crate::{Result, memory};
 use zeroize::Zeroize;
@@ -72,6 +73,13 @@ impl NameStore {
             kind: kind as u8,
             truncated,
         };
+    }
+
+    /// Begins to read the memory of a slot.
+    #[inline]
+    pub(crate) fn prefetch(&self, slot: usize) {
+        prefetch(&self.heads, slot);
+        prefetch(&self.bytes, slot * self.max_item_bytes);
     }
 
     /// Bytes that [`Self::save`] writes for a slot.

@@ -6,10 +6,14 @@
 
 use std::cmp::Ordering;
 
-/// Buckets whose ends fit the nearest cache.
-const MOST_BUCKETS: usize = 1 << 13;
-/// Values of a bucket, on average, until all buckets are used.
-const PER_BUCKET: usize = 2;
+/// Buckets whose ends fit the nearest caches.
+const MOST_BUCKETS: usize = 1 << 14;
+/// Buckets of a few values: emptying more takes longer than sorting.
+const FEW_BUCKETS: usize = 1 << 10;
+/// Buckets for each value, until all are used: most values then are alone in theirs.
+const PER_VALUE: usize = 2;
+/// The most values of a bucket that are sorted by moving each to its place.
+const CROWD: u32 = 16;
 
 /// Writes values to `out`, which has room for exactly these, in the order of `compare`. Each comes
 /// with a key: a value that is before another one must not have a larger key.
@@ -18,17 +22,32 @@ pub(super) fn write_sorted<T: Copy>(
     values: impl Iterator<Item = (u64, T)> + Clone,
     compare: impl Fn(&T, &T) -> Ordering,
 ) {
-    let buckets = (out.len() / PER_BUCKET).clamp(1, MOST_BUCKETS);
-    let bits = buckets.next_power_of_two().trailing_zeros();
+    let buckets = (PER_VALUE * out.len()).next_power_of_two();
+    if buckets <= FEW_BUCKETS {
+        write_in_buckets(out, values, compare, &mut [0; FEW_BUCKETS][..buckets]);
+    } else {
+        let buckets = buckets.min(MOST_BUCKETS);
+        write_in_buckets(out, values, compare, &mut [0; MOST_BUCKETS][..buckets]);
+    }
+}
+
+/// As [`write_sorted`], with a counter for each bucket.
+#[inline]
+fn write_in_buckets<T: Copy>(
+    out: &mut [T],
+    values: impl Iterator<Item = (u64, T)> + Clone,
+    compare: impl Fn(&T, &T) -> Ordering,
+    ends: &mut [u32],
+) {
+    let bits = ends.len().trailing_zeros();
     // Shifted in two steps: all 64 bits at once would be too far.
     let bucket = |key: u64| (key >> 1 >> (63 - bits)) as usize;
-    let mut ends = [0_u32; MOST_BUCKETS];
-    let ends = &mut ends[..1 << bits];
     for (key, _) in values.clone() {
         ends[bucket(key)] += 1;
     }
-    let mut next = 0;
+    let (mut next, mut most) = (0, 0);
     for end in &mut *ends {
+        most = most.max(*end);
         (*end, next) = (next, next + *end);
     }
     // Until now where each bucket begins; its values move that to its end.
@@ -37,13 +56,22 @@ pub(super) fn write_sorted<T: Copy>(
         out[*place as usize] = value;
         *place += 1;
     }
-    let mut begin = 0;
-    for &end in &*ends {
-        let end = end as usize;
-        if end - begin > 1 {
-            out[begin..end].sort_unstable_by(&compare);
+    if most > CROWD {
+        let mut begin = 0;
+        for &end in &*ends {
+            out[begin..end as usize].sort_unstable_by(&compare);
+            begin = end as usize;
         }
-        begin = end;
+        return;
+    }
+    // Across all buckets: their ends would be branches that no processor foresees.
+    for at in 1..out.len() {
+        let (value, mut to) = (out[at], at);
+        while to > 0 && compare(&value, &out[to - 1]).is_lt() {
+            out[to] = out[to - 1];
+            to -= 1;
+        }
+        out[to] = value;
     }
 }
 
@@ -66,7 +94,7 @@ mod tests {
     #[test]
     fn any_number_of_values_in_any_buckets() {
         let mixed = |at: u128| at.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-        for number in [0, 1, 2, 7, 8, 9, 400, 16_384, 16_385, 40_000] {
+        for number in [0, 1, 2, 7, 8, 9, 400, 512, 513, 16_384, 16_385, 40_000] {
             check(&(0..number).map(mixed).collect::<Vec<_>>());
             // All in one bucket; in the first and in the last one; falling.
             check(&(0..number).map(|at| mixed(at) >> 80).collect::<Vec<_>>());

@@ -85,6 +85,14 @@ impl Slots {
         prefetch(&self.counts, slot);
     }
 
+    /// Begins to read the memory of a slot that another item will take.
+    #[inline]
+    pub(crate) fn prefetch_unused(&self, slot: usize) {
+        prefetch(&self.identities, slot);
+        prefetch(&self.counts, slot);
+        self.names.prefetch(slot);
+    }
+
     #[inline]
     fn place(&self, identity: u128) -> usize {
         identity as usize & (self.index.len() - 1)
