@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.planted import runs
+from tests.planted.bugs_of_the_binding import BUGS_OF_THE_BINDING
 from tests.planted.bugs_of_the_core import BUGS_OF_THE_CORE
 from tests.planted.bugs_of_the_package import BUGS_OF_THE_PACKAGE
 from tests.planted.bugs_of_the_store import BUGS_OF_THE_STORE
@@ -18,7 +19,11 @@ from tests.planted.planted_bug import SWITCH, PlantedBug
 import lazysketch._native
 
 SWITCHES = re.compile(r'planted!\(\s*"([^"]+)"')
-CRATES = {"core": BUGS_OF_THE_CORE, "store": BUGS_OF_THE_STORE}
+CRATES = {
+    "core": BUGS_OF_THE_CORE,
+    "store": BUGS_OF_THE_STORE,
+    "binding": BUGS_OF_THE_BINDING,
+}
 # One bug in eight, a minute in all; `make planted` runs all of them.
 # A browser may be missing, and takes seconds to start.
 SAMPLE = [bug for bug in BUGS_OF_THE_PACKAGE if "/browser/" not in bug.caught_by][::8]
@@ -77,7 +82,7 @@ def test_the_installed_core_has_no_switch() -> None:
     native = Path(lazysketch._native.__file__).read_bytes()
     assert b"lazysketch" in native  # strings are found at all
     assert SWITCH.encode() not in native
-    compiled_in = (*BUGS_OF_THE_CORE, *BUGS_OF_THE_STORE)
+    compiled_in = (bug for bugs in CRATES.values() for bug in bugs)
     assert not [bug.name for bug in compiled_in if bug.name.encode() in native]
 
 

@@ -8,12 +8,15 @@
 //! interpreter lock is held and no Python code runs. The lock knows the table that takes it, from a
 //! holder that has just counted there until it is taken again. So whatever else changes, an event
 //! takes the long way once, which decides anew.
+//!
+//! An interpreter without that lock may count an event while another thread takes this one. The event
+//! has the place of the table until it is counted, and who takes the lock waits for that place.
 
 use crate::heavy_sketch::{HeavySketch, guarded};
 use crate::items::{is_common, no_item, with_item};
 use lazysketch_core::item::Item;
+use lazysketch_core::planted;
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -72,7 +75,9 @@ impl NestingLock {
     fn acquire(&self, py: Python<'_>) -> PyResult<()> {
         self.acquire.call0(py)?;
         self.held.fetch_add(1, Ordering::Relaxed);
-        self.set_open(None);
+        if !planted!("windows-stay-open-when-their-lock-is-taken") {
+            self.set_open(None);
+        }
         Ok(())
     }
 
@@ -88,48 +93,40 @@ impl NestingLock {
         self.held.load(Ordering::Relaxed) > 1
     }
 
-    /// Let [`Self::add_one`] count events in a table that has fewer than `steps` steps after them,
+    /// Let [`Self::count_one`] count events in a table that has fewer than `steps` steps after them,
     /// until the lock is taken again; only the holder may ask.
     fn open_for(&self, table: Py<HeavySketch>, steps: u64) {
         let most = steps.saturating_sub(1);
         self.set_open(Some(OpenTable { table, most }));
     }
-
-    /// Count one event in the open table. False, and nothing is counted, if there is none, or if
-    /// the lock is held, the item or the weight is not of a common type, or anything is wrong: the
-    /// caller then takes the lock.
-    fn add_one(&self, item: &Bound<'_, PyAny>, weight: &Bound<'_, PyAny>) -> bool {
-        let weight = weight.cast_exact::<PyInt>().ok();
-        let Some(weight) = weight.and_then(|weight| weight.extract::<u64>().ok()) else {
-            return false;
-        };
-        self.count_one(item, weight)
-    }
 }
 
 impl NestingLock {
     /// True while a thread holds the lock.
+    #[inline]
     pub(crate) fn is_held(&self) -> bool {
         self.held.load(Ordering::Relaxed) > 0
     }
 
-    /// As [`Self::add_one`], of a weight of a common type.
+    /// Count one event in the open table. False, and nothing is counted, if there is none, or if
+    /// the lock is held, the item is not of a common type, or anything is wrong: the caller then
+    /// takes the lock.
     #[inline]
     pub(crate) fn count_one(&self, item: &Bound<'_, PyAny>, weight: u64) -> bool {
         // Another item may have a method that changes what this lock guards.
-        is_common(item)
+        (is_common(item) || planted!("windows-convert-any-item-before-they-look-at-their-lock"))
             && with_item(item, &no_item, |converted| {
                 Ok(self.count(item.py(), converted, weight))
             })
             .unwrap_or(false)
     }
 
-    /// No Python code runs in between, so no other thread takes the lock meanwhile.
     fn count(&self, py: Python<'_>, item: Item<'_>, weight: u64) -> bool {
-        if self.is_held() {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Asked only now: whoever takes the lock from here on waits for the place.
+        if self.is_held() && !planted!("windows-count-while-their-lock-is-held") {
             return false;
         }
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(OpenTable { table, most }) = &*open else {
             return false;
         };

@@ -12,6 +12,7 @@ use crate::items::{Weight, is_common, small_count};
 use crate::nesting_lock::NestingLock;
 use crate::private::PrivateSketch;
 use lazysketch_core::item::Item;
+use lazysketch_core::planted;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -278,7 +279,9 @@ impl Levels {
     /// No Python code runs in between, so no other thread takes the lock meanwhile.
     fn count(&self, item: &Bound<'_, PyAny>, weight: u64) -> bool {
         // Another item may have a method that changes what the lock guards.
-        if !is_common(item) || self.lock.get().is_held() {
+        let is_held =
+            self.lock.get().is_held() && !planted!("levels-count-while-their-lock-is-held");
+        if !is_common(item) || is_held {
             return false;
         }
         let Ok(names) = self.hierarchy.get().names_of(item) else {

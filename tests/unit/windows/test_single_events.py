@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, tzinfo
 
 import numpy as np
 import pytest
@@ -38,8 +39,12 @@ def discovering(**changes: object) -> ls.Windows:
 
 
 def is_open(windows: ls.Windows) -> bool:
-    """Return whether a single event would be counted without the lock: it takes a step if so."""
-    return windows._lock.add_one(0, 1)
+    """Return whether a single event is counted without the lock: it takes a step if so."""
+    long_way: list[tuple[object, ...]] = []
+    vars(windows)["_update"] = lambda *event: long_way.append(event)
+    windows.update(0)
+    del vars(windows)["_update"]
+    return not long_way
 
 
 @settings(max_examples=60, deadline=None)
@@ -91,6 +96,7 @@ def test_single_events_are_those_of_batches(calls: list[tuple], every: int) -> N
         lambda windows: windows.top(1),
         lambda windows: windows.step,
     ],
+    ids=["batch", "tick", "advance", "top", "step"],
 )
 def test_every_other_call_makes_a_single_event_take_the_lock(
     change: Callable[[ls.Windows], object],
@@ -103,6 +109,55 @@ def test_every_other_call_makes_a_single_event_take_the_lock(
     assert not is_open(windows)
     windows.update(1)
     assert is_open(windows)
+
+
+def test_an_event_waits_for_the_thread_that_holds_the_windows() -> None:
+    """Also between the count of the holder, which opens the table, and the release."""
+    windows = discovering(every=1_000)
+    windows.update(1)
+    place = windows._live.open_for_single_events
+    assert place is not None
+    with ThreadPoolExecutor(1) as pool:
+        windows._lock.acquire()
+        windows._lock.open_for(*place)
+        counted = pool.submit(windows.update, 1)
+        with pytest.raises(TimeoutError):
+            counted.result(timeout=0.2)
+        steps = windows.step
+        windows._lock.release()
+        counted.result()
+    assert steps == 1
+    assert windows.step == 2
+
+
+def test_single_events_wait_for_a_batch_of_the_table() -> None:
+    """A batch is counted without the lock of the interpreter, and in steps of its own."""
+    windows, silent = discovering(every=10**9), discovering(every=10**9)
+    windows.update(1)
+    place = windows._live.open_for_single_events
+    assert place is not None
+    batch = np.ones(200_000, dtype=np.int64)
+    table, _ = place
+
+    def count_batches() -> None:
+        """Past the lock of the windows, so that only that of the table is left."""
+        for _batch in range(5):
+            table.update_many(batch)
+
+    with ThreadPoolExecutor(1) as pool:
+        batches = pool.submit(count_batches)
+        singles = 0
+        while not batches.done() or singles < 1_000:
+            windows.update(1)
+            singles += 1
+        batches.result()
+    total = 1 + singles + 5 * len(batch)
+    assert windows.step == total
+    silent.tick(total)
+    for one in (windows, silent):
+        one.finish()
+    (counts,), (noise,) = tables(windows), tables(silent)
+    assert int(np.max(counts - noise)) == total
 
 
 def test_windows_that_end_take_no_single_event() -> None:
@@ -164,6 +219,26 @@ def test_a_weight_that_calls_its_windows_is_refused() -> None:
     assert windows.step == 2
     windows.update("a")
     assert windows.step == 3
+
+
+def test_an_item_that_calls_its_windows_is_refused() -> None:
+    class Zone(tzinfo):
+        def utcoffset(self, _: datetime | None) -> timedelta:
+            windows.update("b")
+            return timedelta(0)
+
+        def dst(self, _: datetime | None) -> None:
+            return None
+
+        def tzname(self, _: datetime | None) -> None:
+            return None
+
+    windows = discovering(every=1_000)
+    windows.update("a")
+    windows.update("a")
+    with pytest.raises(ItemError, match=r"^item: .* got datetime that raises LiveStateError$"):
+        windows.update(datetime(2026, 1, 1, tzinfo=Zone()))
+    assert windows.step == 2
 
 
 def test_many_threads_lose_no_single_event() -> None:
