@@ -1,8 +1,8 @@
 //! Sorting by secret identities.
 //!
-//! They are pseudo-random, so their first bits spread them evenly over buckets of a few, and what
-//! remains is to sort within each. Whatever the keys are, the order is that of a plain sort; keys
-//! that crowd into one bucket only cost time.
+//! They are pseudo-random, so their first bits spread them evenly over buckets, and few are left that
+//! are not in their places. Whatever the keys are, the order is that of a plain sort; keys that crowd
+//! into one bucket only cost time.
 
 use std::cmp::Ordering;
 
