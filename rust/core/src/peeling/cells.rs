@@ -61,6 +61,14 @@ impl Extrapolated {
         }))
     }
 
+    /// A copy, if there is memory for it.
+    pub(super) fn copied(&self) -> Result<Self> {
+        Ok(Self {
+            table: memory::copied(&self.table)?,
+            ..*self
+        })
+    }
+
     /// The other rows, and the cells of items in them.
     pub(super) fn without_row(&self, row: usize, items: &[Cell]) -> Result<(Self, Vec<Cell>)> {
         let (begin, end) = (row * self.width, (row + 1) * self.width);

@@ -4,10 +4,13 @@
 //! leaves decides anew. How strongly they have to agree is decided with random choices of cells,
 //! which are names that never occurred. Source: J. Elias and S. Gygi 2007 (target-decoy search).
 
-use super::cells::{Background, Cell, Extrapolated, random_choices};
+use super::care::Care;
+use super::cells::{Cell, Extrapolated, random_choices};
 use super::evidence::{Evidence, Rule};
 use super::fit::Fitted;
+use super::listed::Listed;
 use super::names::{Names, names_in};
+use super::purity::Purity;
 use crate::{Result, memory};
 
 const MOST_ROUNDS: usize = 12;
@@ -21,60 +24,6 @@ const CANDIDATE: f32 = 0.5;
 /// Passes over the candidates until their choice agrees with their fit, at most.
 const MOST_PASSES: usize = 4;
 
-/// Which names count as having occurred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purity {
-    /// Of a list that is not much longer than the table is large, an absent name costs little: as
-    /// many as possible, of which [`ABSENT`] are expected to be absent.
-    Most,
-    /// Of a long list few names have occurred, and an absent one takes the counts of others: those of
-    /// which [`FEW_ABSENT`] are expected to be absent. So few that no item whose interval is asked for
-    /// is taken out for its noise: the choice would then depend on the item's own cells.
-    Sure,
-}
-
-const ABSENT: f64 = 0.1;
-const FEW_ABSENT: f64 = 5e-3;
-/// The decoy from whose strength the strength of few absent names follows. The strongest decoys may
-/// share cells with a name that is not taken out yet.
-const DECOY: usize = 8;
-
-impl Purity {
-    fn decoys(self, names: usize) -> usize {
-        match self {
-            Self::Most => names.clamp(4096, 32_768),
-            Self::Sure => 1 << 16,
-        }
-    }
-
-    /// The strength from which names are taken out; both are in descending order.
-    fn least(self, strong: &[f32], absent: &[f32], weight: f64) -> f32 {
-        match self {
-            Self::Most => {
-                let accepted = (1..=strong.len()).rev().find(|&number| {
-                    let least = strong[number - 1];
-                    let expected = weight * absent.partition_point(|&each| each >= least) as f64;
-                    expected <= ABSENT * number as f64
-                });
-                accepted.map_or(f32::INFINITY, |number| strong[number - 1])
-            }
-            Self::Sure => {
-                // A ratio of likelihoods of x or more has a probability of at most 1 / x.
-                let decoy = absent.get(DECOY - 1).map_or(0.0, |most| most.max(0.0));
-                decoy + (DECOY as f64 * weight / FEW_ABSENT).ln().max(1.0) as f32
-            }
-        }
-    }
-
-    /// Most names that are taken out of a table with this number of cells.
-    fn most(self, cells: usize) -> usize {
-        match self {
-            Self::Most => cells / 2,
-            Self::Sure => cells / 5,
-        }
-    }
-}
-
 /// Names and their fit to a table.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
@@ -86,61 +35,40 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// These names of a table, whose counts are looked for from those of others.
-    fn of(
-        names: Vec<&[Cell]>,
-        others: Option<&Self>,
-        background: &Background,
-        facts: &Extrapolated,
-    ) -> Result<Self> {
+    fn of(names: Vec<&[Cell]>, others: Option<&Self>, care: Care, listed: &Listed) -> Result<Self> {
+        let facts = &listed.facts;
         let names = Names::of(names, facts.depth, facts.table.len())?;
         let counts = names
             .all()
             .map(|own| others.map_or(0.0, |others| others.count(own)));
         let counts = memory::collected(counts)?;
         Ok(Self {
-            fitted: Fitted::of(&names, counts, background, facts)?,
+            fitted: Fitted::of(&names, counts, care, &listed.background, facts)?,
             names,
             rule: None,
         })
     }
 
-    /// All names of a list.
-    pub(super) fn all(
-        list: &[Cell],
-        background: &Background,
-        facts: &Extrapolated,
-    ) -> Result<Self> {
-        let names = memory::collected(list.chunks_exact(facts.depth))?;
-        Self::of(names, None, background, facts)
+    /// No names.
+    pub(super) fn none(listed: &Listed) -> Result<Self> {
+        Self::of(Vec::new(), None, Care::Exact, listed)
     }
 
-    /// The names of a list that have occurred, as it seems. Those of [`Purity::Sure`] are among
-    /// weaker candidates, so that they can be chosen again.
-    pub(super) fn occurred(
-        list: &[Cell],
-        purity: Purity,
-        background: &Background,
-        facts: &Extrapolated,
-    ) -> Result<Self> {
-        let names = names_in(list, facts.depth)?;
-        let plausible = match purity {
-            Purity::Most => None,
-            Purity::Sure => Some(plausible(list, background, facts)?),
-        };
-        let search = Search {
-            decoys: random_choices(purity.decoys(names as usize), facts)?,
-            names,
-            list: plausible.as_deref().unwrap_or(list),
-            purity,
-            background,
-            facts,
-        };
-        let found = search.found()?;
+    /// All names of a list, whose counts are looked for from those of others.
+    pub(super) fn all(listed: &Listed, others: Option<&Self>, care: Care) -> Result<Self> {
+        let names = memory::collected(listed.list.chunks_exact(listed.facts.depth))?;
+        Self::of(names, others, care, listed)
+    }
+
+    /// The names of a list that have occurred for sure, among weaker candidates, so that they can be
+    /// chosen again.
+    pub(super) fn sure(listed: &Listed) -> Result<Self> {
+        let plausible = plausible(listed)?;
+        let search = Search::of(&plausible, Purity::Sure, listed)?;
+        let found = search.found(None)?;
         match found.rule {
-            Some((rule, likely)) if purity == Purity::Sure => {
-                search.with_candidates(&found.chosen, rule, &likely)
-            }
-            _ => Ok(found.chosen),
+            Some((rule, likely)) => search.with_candidates(&found.chosen, rule, &likely),
+            None => Ok(found.chosen),
         }
     }
 
@@ -148,6 +76,32 @@ impl Chosen {
     pub(super) fn count(&self, own: &[Cell]) -> f64 {
         let found = self.names.find(own);
         found.map_or(0.0, |name| self.fitted.counts[name])
+    }
+}
+
+/// The names of a list that have occurred, as it seems, with rough counts.
+#[derive(Debug)]
+pub(super) struct Likely {
+    /// Their places in the list, in order.
+    places: Vec<u32>,
+    pub(super) chosen: Chosen,
+}
+
+impl Likely {
+    /// Looks for them, beginning with those that were found in other rows, where the same list has
+    /// other cells.
+    pub(super) fn of(listed: &Listed, elsewhere: Option<(&Self, &Listed)>) -> Result<Self> {
+        let found = Search::of(&listed.list, Purity::Most, listed)?.found(elsewhere)?;
+        Ok(Self {
+            places: found.taken,
+            chosen: found.chosen,
+        })
+    }
+
+    /// The same names, fitted finely.
+    pub(super) fn fitted(&self, listed: &Listed) -> Result<Chosen> {
+        let own = memory::collected(self.chosen.names.all())?;
+        Chosen::of(own, Some(&self.chosen), Care::Fine, listed)
     }
 }
 
@@ -175,16 +129,30 @@ impl Round {
 
 /// The search for the names that have occurred.
 struct Search<'a> {
+    /// The names that may have.
     list: &'a [Cell],
-    /// How many names there are, each counted once.
+    /// How many names the whole list has, each counted once.
     names: f64,
     decoys: Vec<Cell>,
     purity: Purity,
-    background: &'a Background,
+    listed: &'a Listed,
     facts: &'a Extrapolated,
 }
 
 impl<'a> Search<'a> {
+    fn of(list: &'a [Cell], purity: Purity, listed: &'a Listed) -> Result<Self> {
+        let facts = &listed.facts;
+        let names = names_in(&listed.list, facts.depth)?;
+        Ok(Self {
+            decoys: random_choices(purity.decoys(names as usize), facts)?,
+            list,
+            names,
+            purity,
+            listed,
+            facts,
+        })
+    }
+
     fn own(&self, name: u32) -> &'a [Cell] {
         let depth = self.facts.depth;
         &self.list[name as usize * depth..(name as usize + 1) * depth]
@@ -194,12 +162,16 @@ impl<'a> Search<'a> {
         memory::collected(names.map(|name| self.own(name)))
     }
 
-    /// What the last round takes out, or the one from which hardly anything changes.
-    fn found(&self) -> Result<Round> {
-        let mut last = Round {
-            chosen: Chosen::of(Vec::new(), None, self.background, self.facts)?,
-            taken: Vec::new(),
-            rule: None,
+    /// What the last round takes out, or the one from which hardly anything changes; the first begins
+    /// with nothing or with what was found elsewhere.
+    fn found(&self, elsewhere: Option<(&Likely, &Listed)>) -> Result<Round> {
+        let mut last = match elsewhere {
+            None => Round {
+                chosen: Chosen::none(self.listed)?,
+                taken: Vec::new(),
+                rule: None,
+            },
+            Some((likely, listed)) => self.begun(likely, listed)?,
         };
         let mut earlier: Option<Round> = None;
         for left in (0..MOST_ROUNDS).rev() {
@@ -211,8 +183,9 @@ impl<'a> Search<'a> {
                 return Ok(last);
             }
             let own = self.cells_of(taken.iter().copied())?;
+            let (before, care) = (Some(&last.chosen), self.purity.care());
             let next = Round {
-                chosen: Chosen::of(own, Some(&last.chosen), self.background, self.facts)?,
+                chosen: Chosen::of(own, before, care, self.listed)?,
                 taken,
                 rule: Some(rule),
             };
@@ -229,6 +202,28 @@ impl<'a> Search<'a> {
         Ok(last)
     }
 
+    /// A fit of what was found elsewhere, where the list has the cells of `listed`.
+    fn begun(&self, likely: &Likely, listed: &Listed) -> Result<Round> {
+        let own = self.cells_of(likely.places.iter().copied())?;
+        let names = Names::of(own, self.facts.depth, self.facts.table.len())?;
+        let mut counts = memory::filled(0.0, names.len())?;
+        for &place in &likely.places {
+            if let Some(name) = names.find(self.own(place)) {
+                counts[name] = likely.chosen.count(listed.own(place));
+            }
+        }
+        let (background, care) = (&self.listed.background, self.purity.care());
+        Ok(Round {
+            chosen: Chosen {
+                fitted: Fitted::of(&names, counts, care, background, self.facts)?,
+                names,
+                rule: None,
+            },
+            taken: memory::copied(&likely.places)?,
+            rule: None,
+        })
+    }
+
     /// The rule that follows from what is left, the names that are half as strong as it asks for,
     /// and how many of them are as strong.
     fn rule_after(&self, round: &Round) -> Result<((Rule, Strong), usize)> {
@@ -239,7 +234,9 @@ impl<'a> Search<'a> {
         let strengths = memory::collected(strong.iter().map(|each| each.0))?;
         let weight = self.names * self.facts.depth as f64 / self.decoys.len() as f64;
         let most = self.purity.most(self.facts.table.len()).min(strong.len());
-        let least = self.purity.least(&strengths[..most], &absent, weight);
+        let least = self
+            .purity
+            .least(&strengths[..most], &absent, weight, round.taken.is_empty());
         let accepted = strengths[..most].partition_point(|&each| each >= least);
         strong.truncate(strengths.partition_point(|&each| each >= CANDIDATE * least));
         Ok(((Rule { evidence, least }, strong), accepted))
@@ -326,11 +323,11 @@ fn of_fit(fitted: &Fitted, facts: &Extrapolated) -> Result<Evidence> {
 }
 
 /// The names of a long list whose cells may agree when other names are taken out.
-fn plausible(list: &[Cell], background: &Background, facts: &Extrapolated) -> Result<Vec<Cell>> {
-    let none = Chosen::of(Vec::new(), None, background, facts)?;
-    let evidence = of_fit(&none.fitted, facts)?;
+fn plausible(listed: &Listed) -> Result<Vec<Cell>> {
+    let none = Chosen::none(listed)?;
+    let evidence = of_fit(&none.fitted, &listed.facts)?;
     let mut found = Vec::new();
-    for own in list.chunks_exact(facts.depth) {
+    for own in listed.list.chunks_exact(listed.facts.depth) {
         if evidence.is_plausible(own, &none.fitted.errors) {
             for &cell in own {
                 memory::push(&mut found, cell)?;

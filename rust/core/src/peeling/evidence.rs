@@ -4,13 +4,15 @@
 //! that is wrong takes out too few names or too many; it cannot make an interval invalid.
 
 use super::cells::Cell;
-use super::score::{BIN, Density, bin_of};
+use super::score::{BIN, Density, bin_at};
 use crate::{Result, memory};
 
 /// Smallest count that a name is taken out for, in spreads.
 const LEAST: f64 = 1.0;
 /// How far the sum of the largest gains of single values may fall short of what rounding makes of it.
 const ROUNDED: f32 = 0.02;
+/// Errors from which the density is made, at most about this many, evenly from the table.
+const SAMPLE: usize = 1 << 15;
 /// Rows up to which little room is cleared for their values.
 const FEW: usize = 8;
 /// Values of at least this size, in spreads, are needed in most rows before a name of a long list is
@@ -23,24 +25,27 @@ pub(super) struct Evidence {
     logs: Vec<f32>,
     /// By the bin of a value: how much better it agrees with its own best count than with none.
     gains: Vec<f32>,
-    scale: f64,
+    /// Bins of the density per count.
+    per_bin: f64,
     signed: bool,
 }
 
 impl Evidence {
     /// With the errors of a table, which have this spread.
     pub(super) fn of(errors: &[f64], spread: f64, signed: bool) -> Result<Self> {
+        // An odd distance meets all columns of a width that is a power of two.
+        let sample = errors.iter().step_by(errors.len() / SAMPLE | 1);
         let density = if signed {
-            let both = errors.iter().flat_map(|&error| [error, -error]);
+            let both = sample.flat_map(|&error| [error, -error]);
             Density::of(both, spread)?
         } else {
-            Density::of(errors.iter().copied(), spread)?
+            Density::of(sample.copied(), spread)?
         };
         let logs = density.logs()?;
         Ok(Self {
             gains: gains_of(&logs)?,
             logs,
-            scale: 1.0 / spread,
+            per_bin: 1.0 / (spread * BIN),
             signed,
         })
     }
@@ -62,7 +67,7 @@ impl Evidence {
     /// How many of these cells are larger than a number of spreads.
     #[inline]
     fn large(&self, own: &[Cell], errors: &[f64], spreads: f64) -> usize {
-        let least = spreads / self.scale;
+        let least = spreads / (BIN * self.per_bin);
         let large = |cell: &&Cell| errors[cell.at as usize] * f64::from(cell.sign) > least;
         own.iter().filter(large).count()
     }
@@ -82,8 +87,7 @@ impl Evidence {
     #[inline]
     pub(super) fn may_be_strong(&self, own: &[Cell], errors: &[f64]) -> bool {
         let gains = own.iter().map(|cell| {
-            let value = errors[cell.at as usize] * f64::from(cell.sign) * self.scale;
-            self.gains[bin_of(value)]
+            self.gains[bin_at(errors[cell.at as usize] * f64::from(cell.sign) * self.per_bin)]
         });
         gains.sum::<f32>() > -ROUNDED
     }
@@ -100,7 +104,7 @@ impl Evidence {
             &mut many[..own.len()]
         };
         for (value, cell) in values.iter_mut().zip(own) {
-            *value = (errors[cell.at as usize] * f64::from(cell.sign) + count) * self.scale;
+            *value = (errors[cell.at as usize] * f64::from(cell.sign) + count) * self.per_bin;
         }
         values.sort_unstable_by(f64::total_cmp);
         let values = &*values;
@@ -115,15 +119,16 @@ impl Evidence {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let counts = values.iter().copied().chain(middles).chain([mean]);
         let best = counts
-            .filter(|&count| count >= LEAST)
+            .filter(|&count| count >= LEAST / BIN)
             .map(likelihood)
             .fold(f32::NEG_INFINITY, f32::max);
         best - likelihood(0.0)
     }
 
+    /// The logarithm of the density of an error in widths of a bin.
     #[inline]
     fn log(&self, error: f64) -> f32 {
-        self.logs[bin_of(error)]
+        self.logs[bin_at(error)]
     }
 }
 

@@ -5,6 +5,7 @@
 //! whose count changed queues the names in its cells. So it can begin anywhere, and after a change
 //! of a few cells only their neighbourhood is fitted again.
 
+use super::care::Care;
 use super::cells::{Background, Cell, Extrapolated, less_middles, spread_of};
 use super::evidence::Rule;
 use super::huber::{best_change, clips_of};
@@ -13,16 +14,8 @@ use super::names::Names;
 use crate::{Result, memory};
 use std::collections::VecDeque;
 
-/// Rounds of the first fit, each with its own spread, at most.
-const ROUNDS: usize = 4;
 /// Part of the spread by which the last round may have changed it: one more would find the same.
 const SETTLED: f64 = 0.01;
-/// A change of a count below this, in spreads, queues no other name.
-const TOLERANCE: f64 = 0.02;
-/// Visits of a name, on average, after which the descent ends in any case: each visit lowers a
-/// convex loss, so only rounding could make it go on.
-const MOST_VISITS: usize = 200;
-
 /// A table, the names taken out of it, their counts, and the errors that they leave.
 #[derive(Debug, Clone)]
 pub(super) struct Fit<'a> {
@@ -32,6 +25,7 @@ pub(super) struct Fit<'a> {
     pub(super) spread: f64,
     taken: Vec<bool>,
     clips: (f64, f64),
+    care: Care,
     queue: VecDeque<u32>,
     queued: Vec<bool>,
     journal: Journal,
@@ -52,6 +46,7 @@ impl Fitted {
     pub(super) fn of(
         names: &Names,
         counts: Vec<f64>,
+        care: Care,
         background: &Background,
         facts: &Extrapolated,
     ) -> Result<Self> {
@@ -61,16 +56,16 @@ impl Fitted {
                 errors[cell.at as usize] -= count * f64::from(cell.sign);
             }
         }
-        let journal = Journal::closed(errors.len(), names.len())?;
+        let journal = Journal::closed();
         let begun = Self {
             taken: memory::filled(true, names.len())?,
             spread: background.spread,
             counts,
             errors,
         };
-        let mut fit = begun.going_on(names, facts.signed, journal)?;
+        let mut fit = begun.going_on(names, facts.signed, care, journal)?;
         // Without names nothing would change.
-        let rounds = if names.len() == 0 { 0 } else { ROUNDS };
+        let rounds = if names.len() == 0 { 0 } else { care.rounds() };
         for round in 0..rounds {
             less_middles(&mut fit.errors, facts)?;
             let spread = spread_of(&fit.errors, facts.signed)?;
@@ -83,6 +78,11 @@ impl Fitted {
                 fit.enqueue(name as u32);
             }
             fit.descend();
+        }
+        if care == Care::Rough && rounds > 0 {
+            // Its last descent changed what is left.
+            less_middles(&mut fit.errors, facts)?;
+            fit.spread = spread_of(&fit.errors, facts.signed)?;
         }
         Ok(fit.fitted())
     }
@@ -107,7 +107,7 @@ impl Fitted {
         self.taken.iter().filter(|&&taken| taken).count()
     }
 
-    /// Go on with this fit, in a copy.
+    /// Go on with this fit, in a copy, exactly.
     pub(super) fn resumed<'a>(&self, names: &'a Names, signed: bool) -> Result<Fit<'a>> {
         let journal = Journal::of(self.errors.len(), self.counts.len())?;
         let copy = Self {
@@ -116,10 +116,16 @@ impl Fitted {
             taken: memory::copied(&self.taken)?,
             spread: self.spread,
         };
-        copy.going_on(names, signed, journal)
+        copy.going_on(names, signed, Care::Exact, journal)
     }
 
-    fn going_on(self, names: &Names, signed: bool, journal: Journal) -> Result<Fit<'_>> {
+    fn going_on(
+        self,
+        names: &Names,
+        signed: bool,
+        care: Care,
+        journal: Journal,
+    ) -> Result<Fit<'_>> {
         let number = self.counts.len();
         Ok(Fit {
             names,
@@ -128,6 +134,7 @@ impl Fitted {
             taken: self.taken,
             spread: self.spread,
             clips: clips_of(self.spread, signed),
+            care,
             queue: memory::queue_for(number)?, // a name is queued once
             queued: memory::filled(false, number)?,
             journal,
@@ -195,7 +202,8 @@ impl Fit<'_> {
 
     /// Fits the queued names, and those that they queue.
     pub(super) fn descend(&mut self) {
-        let mut visits = MOST_VISITS * self.counts.len();
+        let mut visits = self.care.visits() * self.counts.len();
+        let tolerance = self.care.tolerance() * self.spread;
         while let Some(name) = self.queue.pop_front() {
             self.queued[name as usize] = false;
             if !self.taken[name as usize] || visits == 0 {
@@ -208,7 +216,7 @@ impl Fit<'_> {
             if change != 0.0 {
                 self.change(name, change);
             }
-            if change.abs() > TOLERANCE * self.spread {
+            if change.abs() > tolerance {
                 self.enqueue_neighbours(name);
             }
         }
@@ -256,7 +264,7 @@ mod tests {
         let names: Vec<_> = list.chunks_exact(facts.depth).collect();
         let names = Names::of(names, facts.depth, facts.table.len()).unwrap();
         let counts = vec![0.0; names.len()];
-        let fitted = Fitted::of(&names, counts, &background, facts).unwrap();
+        let fitted = Fitted::of(&names, counts, Care::Exact, &background, facts).unwrap();
         (names, fitted)
     }
 
@@ -311,7 +319,10 @@ mod tests {
             for name in 0..names.len() {
                 let own = names.own(name);
                 let change = best_change(own, fitted.counts[name], &fitted.errors, clips);
-                assert!(change.abs() < 4.0 * TOLERANCE * fitted.spread, "{change}");
+                assert!(
+                    change.abs() < 4.0 * Care::Exact.tolerance() * fitted.spread,
+                    "{change}"
+                );
             }
         }
     }
@@ -350,7 +361,33 @@ mod tests {
             let farthest = pairs
                 .map(|(one, two)| (one - two).abs())
                 .fold(0.0, f64::max);
-            assert!(farthest < 8.0 * TOLERANCE * fitted.spread, "{farthest}");
+            assert!(
+                farthest < 8.0 * Care::Exact.tolerance() * fitted.spread,
+                "{farthest}"
+            );
+        }
+    }
+
+    #[test]
+    fn rough_fits_one_after_the_other_lead_where_an_exact_one_does() {
+        for signed in [false, true] {
+            let (facts, cells, _) = table(signed);
+            let (names, exact) = all(&cells, &facts);
+            let background = Background::of(&facts).unwrap();
+            let mut counts = vec![0.0; names.len()];
+            let fit = |counts, care| Fitted::of(&names, counts, care, &background, &facts).unwrap();
+            for _ in 0..3 {
+                counts = fit(counts, Care::Rough).counts;
+            }
+            for care in [Care::Fine, Care::Exact] {
+                let found = fit(counts.clone(), care);
+                let pairs = found.counts.iter().zip(&exact.counts);
+                let farthest = pairs
+                    .map(|(one, two)| (one - two).abs())
+                    .fold(0.0, f64::max);
+                let most = 8.0 * care.tolerance() * exact.spread;
+                assert!(farthest < most, "{care:?}: {farthest}");
+            }
         }
     }
 }

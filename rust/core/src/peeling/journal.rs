@@ -25,14 +25,13 @@ impl Journal {
     }
 
     /// One that keeps nothing, of a fit that is never undone.
-    pub(super) fn closed(cells: usize, names: usize) -> Result<Self> {
-        Ok(Self {
+    pub(super) fn closed() -> Self {
+        Self {
             cells: Vec::new(),
             names: Vec::new(),
-            // What is in already is not kept again.
-            cell_is_in: memory::filled(true, cells)?,
-            name_is_in: memory::filled(true, names)?,
-        })
+            cell_is_in: Vec::new(),
+            name_is_in: Vec::new(),
+        }
     }
 
     /// The cells that changed, with their errors before.
@@ -41,14 +40,14 @@ impl Journal {
     }
 
     pub(super) fn keep_cell(&mut self, at: u32, errors: &[f64]) {
-        if !std::mem::replace(&mut self.cell_is_in[at as usize], true) {
+        if is_new(&mut self.cell_is_in, at) {
             self.cells.push((at, errors[at as usize]));
         }
     }
 
     pub(super) fn keep_name(&mut self, name: u32, counts: &[f64], taken: &[bool]) {
-        let at = name as usize;
-        if !std::mem::replace(&mut self.name_is_in[at], true) {
+        if is_new(&mut self.name_is_in, name) {
+            let at = name as usize;
             self.names.push((name, counts[at], taken[at]));
         }
     }
@@ -64,4 +63,12 @@ impl Journal {
             self.name_is_in[name as usize] = false;
         }
     }
+}
+
+/// Whether a cell or name was not yet in the journal, which it is from now on; never in a closed one.
+#[inline]
+fn is_new(is_in: &mut [bool], at: u32) -> bool {
+    is_in
+        .get_mut(at as usize)
+        .is_some_and(|is_in| !std::mem::replace(is_in, true))
 }

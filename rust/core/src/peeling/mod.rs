@@ -8,11 +8,11 @@
 //! ```text
 //!        peeled        a table and a list; the counts and the intervals of items
 //!       /   |   \
-//!      | heaviest |     joint estimates, and the largest of them
-//!      |/       \ |
+//!    gain heaviest |     which names are best taken out   |   estimates, and the largest of them
+//!      |  /      \ |
 //!  choice    intervals   which names have occurred   |   tests of a count against the rest
-//!       \   /     \
-//!        fit     ranks   counts that explain the table   |   how rare the cells of an item are
+//!   |   \   /     \
+//!   |    fit     ranks   counts that explain the table   |   how rare the cells of an item are
 //!       / | \      |
 //! evidence | huber |     do cells agree on a count   |   the loss of one count
 //!       \  |       /
@@ -23,17 +23,21 @@
 //!         middle         the middle of many values
 //! ```
 
+mod care;
 mod cells;
 mod choice;
 mod evidence;
 mod fit;
+mod gain;
 mod heaviest;
 mod huber;
 mod intervals;
 mod journal;
+mod listed;
 mod middle;
 mod names;
 mod peeled;
+mod purity;
 mod ranks;
 mod score;
 

@@ -17,8 +17,8 @@ pub(super) struct Names {
 
 impl Names {
     /// Names of a table with this number of cells.
-    pub(super) fn of(mut names: Vec<&[Cell]>, depth: usize, cells: usize) -> Result<Self> {
-        names.sort_unstable_by(|one, two| order(one, two));
+    pub(super) fn of(names: Vec<&[Cell]>, depth: usize, cells: usize) -> Result<Self> {
+        let mut names = in_order(names, cells)?;
         names.dedup();
         let mut found = Self {
             depth,
@@ -64,15 +64,7 @@ impl Names {
 
     /// Sort the names by cell.
     fn index(&mut self, cells: usize) -> Result<()> {
-        self.ends = memory::filled(0, cells)?;
-        for cell in &self.cells {
-            self.ends[cell.at as usize] += 1;
-        }
-        let mut end = 0;
-        for each in &mut self.ends {
-            end += *each;
-            *each = end;
-        }
+        self.ends = ends_of(self.cells.iter(), cells)?;
         self.sharing = memory::filled(0, self.cells.len())?;
         let mut next = memory::copied(&self.ends)?;
         for (at, cell) in self.cells.iter().enumerate().rev() {
@@ -82,6 +74,36 @@ impl Names {
         }
         Ok(())
     }
+}
+
+/// Puts names in order: by their first cells, whose number is known, then the few that share one.
+fn in_order(names: Vec<&[Cell]>, cells: usize) -> Result<Vec<&[Cell]>> {
+    if names.is_sorted_by(|one, two| order(one, two).is_le()) {
+        return Ok(names);
+    }
+    let mut ends = ends_of(names.iter().map(|own| &own[0]), cells)?;
+    let mut sorted = memory::copied(&names)?;
+    for own in names {
+        let place = &mut ends[own[0].at as usize];
+        *place -= 1;
+        sorted[*place as usize] = own;
+    }
+    for sharing in sorted.chunk_by_mut(|one, two| one[0].at == two[0].at) {
+        sharing.sort_unstable_by(|one, two| order(one, two));
+    }
+    Ok(sorted)
+}
+
+/// How many cells are at each place of a table or before it.
+fn ends_of<'a>(cells: impl Iterator<Item = &'a Cell>, number: usize) -> Result<Vec<u32>> {
+    let mut ends = memory::filled(0, number)?;
+    cells.for_each(|cell| ends[cell.at as usize] += 1);
+    let mut end = 0;
+    for each in &mut ends {
+        end += *each;
+        *each = end;
+    }
+    Ok(ends)
 }
 
 /// The number of different names of a list, to about one in a thousand: from the part of the places
@@ -125,6 +147,20 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn names_are_kept_in_order_and_once() {
+        let mixed = (0..4_000).map(|name| (mixed(name) % 3_000) as u32);
+        let list = cells(mixed.chain(0..3));
+        let names = Names::of(list.chunks_exact(2).collect(), 2, 4_000).unwrap();
+        let mut wanted: Vec<&[Cell]> = list.chunks_exact(2).collect();
+        wanted.sort_by(|one, two| order(one, two));
+        wanted.dedup();
+        assert!(wanted.len() < list.len() / 2);
+        assert_eq!(names.all().collect::<Vec<_>>(), wanted);
+        let again = Names::of(wanted.clone(), 2, 4_000).unwrap();
+        assert_eq!(again.all().collect::<Vec<_>>(), wanted);
     }
 
     #[test]

@@ -87,8 +87,14 @@ impl Score {
 /// The bin of an error in spreads; the outermost take all beyond.
 #[inline]
 pub(super) fn bin_of(error: f64) -> usize {
+    bin_at(error * (1.0 / BIN))
+}
+
+/// The bin of an error in widths of a bin.
+#[inline]
+pub(super) fn bin_at(error: f64) -> usize {
     // A cast of a float saturates.
-    (((error + REACH) / BIN) as usize).min(BINS - 1)
+    ((error + REACH / BIN) as usize).min(BINS - 1)
 }
 
 /// Counts spread by a Gaussian kernel with this deviation, in bins.
