@@ -275,7 +275,9 @@ class _KnownNames:
     ) -> None:
         self._release, self._names, self._whole = release, names, whole
         self.size = release._size("now")
-        self._listed = release._decoded([names[at] for at in whole]) if len(whole) else None
+        # Most often all of them are complete.
+        listed = names if len(whole) == len(names) else [names[at] for at in whole.tolist()]
+        self._listed = release._decoded(listed) if len(whole) else None
         self._cut = cut
 
     @cached_property
