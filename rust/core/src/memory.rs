@@ -16,6 +16,9 @@ const LARGE: usize = 4 << 20;
 /// Bytes of a large page, on processors whose pages have 4 KiB; elsewhere a multiple of a page.
 const LARGE_PAGE: usize = 2 << 20;
 
+/// Bytes of the largest page that is not a large one, a multiple of the smaller ones.
+const PAGE: usize = 64 << 10;
+
 /// Integers of which 0 is the value with all bits zero.
 ///
 /// # Safety
@@ -34,10 +37,26 @@ unsafe impl Integer for u32 {}
 // SAFETY: as above.
 unsafe impl Integer for u64 {}
 
+/// Bytes that an allocator keeps beside an allocation, at most.
+const BESIDE: usize = 64;
+
+/// The values to allocate for `length` of them: in large memory, as many as make whole large pages
+/// together with what the allocator keeps. Linux begins areas of such lengths at a large page, so
+/// that the first is one too. What is beyond `length` takes no memory until it is written to.
+fn in_whole_pages<T>(length: usize) -> usize {
+    let bytes = length.saturating_mul(size_of::<T>());
+    if bytes < LARGE || bytes > isize::MAX as usize - 2 * LARGE_PAGE {
+        return length;
+    }
+    ((bytes + BESIDE).next_multiple_of(LARGE_PAGE) - BESIDE) / size_of::<T>()
+}
+
 /// An empty vector with room for `length` values.
 pub fn room_for<T>(length: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
-    reserve(&mut values, length)?;
+    let bytes = length.saturating_mul(size_of::<T>());
+    let reserved = values.try_reserve_exact(in_whole_pages::<T>(length));
+    reserved.map_err(|_| Error::Memory { bytes })?;
     ask_for_large_pages(values.as_mut_ptr(), values.capacity());
     Ok(values)
 }
@@ -81,13 +100,14 @@ pub fn zeros<T: Integer>(length: usize) -> Result<Vec<T>> {
     let failed = Error::Memory {
         bytes: length.saturating_mul(size_of::<T>()),
     };
-    let Ok(layout) = Layout::array::<T>(length) else {
+    let capacity = in_whole_pages::<T>(length);
+    let Ok(layout) = Layout::array::<T>(capacity) else {
         return Err(failed);
     };
     if layout.size() == 0 {
         return Ok(Vec::new());
     }
-    // SAFETY: the layout is that of an array of `length` values and not of size 0.
+    // SAFETY: the layout is that of an array of `capacity` values and not of size 0.
     let pointer = unsafe { alloc_zeroed(layout) };
     if pointer.is_null() {
         return Err(failed);
@@ -95,7 +115,7 @@ pub fn zeros<T: Integer>(length: usize) -> Result<Vec<T>> {
     ask_for_large_pages(pointer, layout.size());
     // SAFETY: the global allocator returned the pointer for this layout, and all bits zero are
     // `length` values of an `Integer`.
-    Ok(unsafe { Vec::from_raw_parts(pointer.cast(), length, length) })
+    Ok(unsafe { Vec::from_raw_parts(pointer.cast(), length, capacity) })
 }
 
 /// Asks for large pages for the memory of `length` values that were not written yet, if it is
@@ -103,13 +123,14 @@ pub fn zeros<T: Integer>(length: usize) -> Result<Vec<T>> {
 #[cfg(target_os = "linux")]
 fn ask_for_large_pages<T>(first: *mut T, length: usize) {
     let bytes = length * size_of::<T>();
-    let start = first.addr().next_multiple_of(LARGE_PAGE);
+    // The bytes of the allocator before the first value are in its page.
+    let start = first.addr() / PAGE * PAGE;
     let end = (first.addr() + bytes) / LARGE_PAGE * LARGE_PAGE;
     if bytes < LARGE || start >= end {
         return;
     }
-    // SAFETY: the range is within one allocation, and the advice changes no value in it. An error
-    // means that the system has no large pages.
+    // SAFETY: the advice changes no value, whatever is in the range. An error means that the system
+    // has no large pages.
     unsafe {
         libc::madvise(
             first.with_addr(start).cast(),
@@ -217,6 +238,31 @@ mod tests {
         assert!(is_marked(large[large.len() / 2..].as_ptr().addr()));
         let room = room_for::<i64>(2 << 20).unwrap();
         assert!(is_marked(room.as_ptr().addr() + (8 << 20)));
+    }
+
+    /// From 4 MiB on, with the bytes beside it; not so much more that there is no such memory.
+    #[test]
+    fn large_memory_is_allocated_in_whole_large_pages() {
+        let page = LARGE_PAGE;
+        for (bytes, allocated) in [
+            (0, 0),
+            (LARGE - 1, LARGE - 1),
+            (LARGE, LARGE + page - BESIDE),
+            (LARGE + page - BESIDE, LARGE + page - BESIDE),
+            (LARGE + page - BESIDE + 1, LARGE + 2 * page - BESIDE),
+            (isize::MAX as usize, isize::MAX as usize),
+            (usize::MAX, usize::MAX),
+        ] {
+            assert_eq!(in_whole_pages::<u8>(bytes), allocated);
+        }
+        assert_eq!(in_whole_pages::<i64>(1 << 20), (10 << 20) / 8 - 8);
+        assert_eq!(in_whole_pages::<i64>(usize::MAX), usize::MAX);
+        assert_eq!(in_whole_pages::<()>(usize::MAX), usize::MAX);
+        let zeros = zeros::<i32>(4 << 20).unwrap();
+        assert_eq!(
+            (zeros.len(), zeros.capacity()),
+            (4 << 20, (18 << 20) / 4 - 16)
+        );
     }
 
     #[test]
