@@ -367,6 +367,12 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by="lib table::stripes::tests::counting_in_stripes_equals_single_events",
     ),
     PlantedBug(
+        name="pushes-of-the-next-event-in-a-run",
+        subject="schedule",
+        claim="Pushes that are taken together are one event early.",
+        caught_by="lib table::pushes::tests::runs_of_pushes_equal_single_ones",
+    ),
+    PlantedBug(
         name="horizon-not-enforced",
         subject="schedule",
         claim=(

@@ -203,6 +203,44 @@ impl Cursor {
         column
     }
 
+    /// Executes the pushes before a number of steps after `first`, as many as `steps` has room for
+    /// and none of two rounds; writes to `steps` how long after `first` each is, and returns their
+    /// number.
+    #[inline]
+    pub(crate) fn take(&mut self, first: u64, number: u64, steps: &mut [u16]) -> usize {
+        let left = (self.width - self.progress.column) as usize;
+        let most = steps.len().min(left);
+        // The last push of a round is left to `advance`, which begins the next one.
+        let mut taken = self.take_within(first, number, &mut steps[..most.min(left - 1)]);
+        while taken < most && self.next_step - first < number {
+            steps[taken] = (self.next_step - first) as u16;
+            self.advance();
+            taken += 1;
+        }
+        taken
+    }
+
+    /// As [`Self::take`], of pushes that do not end a round; it may leave some.
+    #[inline]
+    fn take_within(&mut self, first: u64, number: u64, steps: &mut [u16]) -> usize {
+        let mut pace = match self.schedule {
+            Schedule::RoundRobin { period, .. } => Pace::every(period, self.next_step),
+            Schedule::Geometric { .. } => self.pace,
+            _ => return 0,
+        };
+        let late = planted!("pushes-of-the-next-event-in-a-run", 1, 0);
+        let Some(time) = (number + late).checked_sub(self.next_step - first) else {
+            return 0;
+        };
+        let taken = pace.take(time, (self.next_step - first) as u16, self.width, steps);
+        self.progress.column += taken as u32;
+        self.next_step = pace.step();
+        if matches!(self.schedule, Schedule::Geometric { .. }) {
+            self.pace = pace;
+        }
+        taken
+    }
+
     #[inline]
     fn advance_geometric(&mut self, growth: Growth, rounds: u64) {
         if self.progress.column != 0 {

@@ -66,6 +66,40 @@ impl Pace {
         self.whole.saturating_add(u64::from(self.part > 0))
     }
 
+    /// That of a push every `period` steps, next at `step`.
+    #[inline]
+    pub(super) fn every(period: u64, step: u64) -> Self {
+        Self {
+            whole: step,
+            part: 0,
+            stride: period,
+            remainder: 0,
+        }
+    }
+
+    /// Moves on by the pushes of the next steps, `number` of them, as many as `steps` has room for;
+    /// writes to `steps` when each falls due, the next one at `next`, and returns their number.
+    #[inline]
+    pub(super) fn take(&mut self, number: u64, next: u16, width: u32, steps: &mut [u16]) -> usize {
+        if (self.part, self.remainder) != (0, 0) {
+            let (last, mut taken) = (self.step().saturating_add(number), 0);
+            let before = self.step() - u64::from(next);
+            while taken < steps.len() && self.step() < last {
+                steps[taken] = (self.step() - before) as u16;
+                self.advance(width);
+                taken += 1;
+            }
+            return taken;
+        }
+        // Without a branch, so that they are written in wide registers.
+        let taken = number.div_ceil(self.stride).min(steps.len() as u64);
+        for (at, step) in (0_u16..).zip(&mut steps[..taken as usize]) {
+            *step = next.wrapping_add(at.wrapping_mul(self.stride as u16));
+        }
+        self.whole = self.whole.saturating_add(self.stride.saturating_mul(taken));
+        taken as usize
+    }
+
     #[inline]
     pub(super) fn advance(&mut self, width: u32) -> u64 {
         self.part += self.remainder;

@@ -46,6 +46,33 @@ fn schedules() -> impl Strategy<Value = Schedule> {
 }
 
 proptest! {
+    /// The definition: `advance`, one push at a time; from any state, for any room.
+    #[test]
+    fn pushes_taken_together_are_those_one_by_one(
+        schedule in schedules(), width in 1..40_u32, start in 0..300_u64, before in 0..3_u64,
+        rooms in prop::collection::vec((0..60_u64, 0..80_usize), 1..30),
+    ) {
+        let (mut first, before) = (start + 1, before.min(start));
+        let mut together = schedule.cursor(start - before, width);
+        first -= before;
+        let mut single = together;
+        for (number, room) in rooms {
+            let column = together.progress().column;
+            let mut steps = vec![0; room];
+            let taken = together.take(first, number, &mut steps);
+            for (at, &step) in (0..).zip(&steps[..taken]) {
+                prop_assert_eq!(single.next_step(), first + u64::from(step));
+                prop_assert!(u64::from(step) < number);
+                prop_assert_eq!(single.advance(), column + at);
+            }
+            prop_assert_eq!(together, single);
+            let is_full = taken == room.min((width - column) as usize);
+            prop_assert!(is_full || single.next_step() - first >= number);
+            // Only steps without a push are passed.
+            first = (first + number).min(single.next_step());
+        }
+    }
+
     #[test]
     fn progress_and_cursor_follow_the_definition(
         schedule in schedules(), width in 1..40_u32, start in 0..300_u64,

@@ -248,9 +248,7 @@ impl PrivateSketch {
         }
         let is_lazy = !self.spec.schedule.pushes_everything();
         if is_lazy && !planted!("final-push-without-the-pending-counts") {
-            for column in 0..self.shape.width {
-                state.table.push(column);
-            }
+            state.table.push_all(0..self.shape.width);
         }
         Ok(())
     }

@@ -274,8 +274,8 @@ impl PrivateSketch {
         let before = state.cursor.progress();
         state.cursor = state.cursor.moved_to(self.step);
         if !self.spec.schedule.pushes_everything() {
-            for column in columns_between(before, state.cursor.progress(), self.shape.width) {
-                state.table.push(column);
+            for columns in columns_between(before, state.cursor.progress(), self.shape.width) {
+                state.table.push_all(columns);
             }
         }
         Ok(())

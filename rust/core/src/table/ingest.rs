@@ -17,7 +17,8 @@ use crate::table::kernels::{
 };
 use crate::table::range_rows::RangeRows;
 use crate::table::stripe_lists::Sorter;
-use std::{iter, thread};
+use std::ops::Range;
+use std::thread;
 
 /// A batch with fewer events than this per thread is counted in fewer threads.
 pub(super) const EVENTS_PER_THREAD: usize = 1 << 16;
@@ -108,7 +109,7 @@ impl CheckedBatch<'_> {
         }
         self.in_shares(share, table, |part, _, own| {
             part.send(&mut To::Published(own));
-            iter::empty()
+            [0..0, 0..0]
         })
     }
 
@@ -142,11 +143,11 @@ impl CheckedBatch<'_> {
     /// leaves: counts of a column that were still pending when a later share pushed it are
     /// published by then. Without memory for a table nothing is counted; a share without a thread
     /// is counted in `table` when its turn comes.
-    fn in_shares<P: Iterator<Item = u32> + Send>(
+    fn in_shares(
         self,
         share: usize,
         table: &mut Table,
-        count: impl Fn(Self, usize, &mut Table) -> P + Sync,
+        count: impl Fn(Self, usize, &mut Table) -> [Range<u32>; 2] + Sync,
     ) -> Result<()> {
         let (events, count) = (self.items.len(), &count);
         let part_from = |start| self.slice(start, events.min(start + share));
@@ -167,7 +168,9 @@ impl CheckedBatch<'_> {
             for (start, other) in others {
                 match other.map(|thread| thread.join()) {
                     Ok(Ok((pushed, own))) => {
-                        pushed.for_each(|column| table.push(column));
+                        pushed
+                            .into_iter()
+                            .for_each(|columns| table.push_all(columns));
                         table.add_table(&own);
                     }
                     Ok(Err(panic)) => std::panic::resume_unwind(panic),
@@ -243,17 +246,11 @@ pub(super) fn skip_to_last_round(cursor: &mut Cursor, after: &Cursor, step: u64)
 }
 
 /// The columns pushed between two states of a schedule, each once: pushing a column again without
-/// an event in between moves nothing.
-pub(crate) fn columns_between(
-    before: Progress,
-    after: Progress,
-    width: u32,
-) -> impl Iterator<Item = u32> {
-    let width = u64::from(width);
-    let pushes = before
-        .pushes_until(after, width as u32)
-        .min(u128::from(width)) as u64;
-    (0..pushes).map(move |offset| ((u64::from(before.column) + offset) % width) as u32)
+/// an event in between moves nothing. The second are those after the end of a round.
+pub(crate) fn columns_between(before: Progress, after: Progress, width: u32) -> [Range<u32>; 2] {
+    let pushes = before.pushes_until(after, width).min(u128::from(width)) as u32;
+    let first = pushes.min(width - before.column);
+    [before.column..before.column + first, 0..pushes - first]
 }
 
 #[cfg(test)]
@@ -406,7 +403,9 @@ mod tests {
             (progress(2, 2), progress(3, 2), vec![2, 3, 0, 1]),
             (progress(2, 2), progress(9, 3), vec![2, 3, 0, 1]),
         ] {
-            let found: Vec<u32> = columns_between(before, after, 4).collect();
+            let found: Vec<u32> = (columns_between(before, after, 4).into_iter())
+                .flatten()
+                .collect();
             assert_eq!(found, expected, "{before:?} {after:?}");
         }
         assert_eq!(progress(1, 3).pushes_until(progress(4, 1), 4), 10);

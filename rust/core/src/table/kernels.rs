@@ -6,9 +6,11 @@
 //! compile-time constants, so the independent additions of an event's rows overlap. The second loop
 //! is bound by one store per row, and by the additions to one cell that a heavy item causes.
 
+use super::far_cells::{AHEAD, are_far, prefetch_each};
 use super::hash::RowHashes;
 use super::hash_batch;
 use crate::{Result, memory};
+use std::ops::Range;
 use zeroize::Zeroize;
 
 /// Events whose places are held together; with their fingerprints they leave room for the cells in
@@ -282,8 +284,6 @@ macro_rules! with_depth {
     };
 }
 
-pub(super) use with_depth;
-
 /// Adds events to `cells`.
 pub(crate) fn add_all<C: Counter, L: Locate, W: EventWeights>(
     places: &mut Places,
@@ -294,16 +294,45 @@ pub(crate) fn add_all<C: Counter, L: Locate, W: EventWeights>(
     for chunk in events.chunks() {
         let depth = places.depth;
         let places = places.fill(locate, chunk.items);
+        add_part::<C, L, W>(depth, cells, places, chunk, 0..chunk.items.len());
+    }
+}
+
+/// Adds some events of a chunk.
+#[inline]
+pub(super) fn add_part<C: Counter, L: Locate, W: EventWeights>(
+    depth: usize,
+    cells: &mut [C],
+    places: &[u32],
+    chunk: Events<'_, W>,
+    events: Range<usize>,
+) {
+    let is_far = are_far(cells);
+    let step = if is_far { AHEAD } else { CHUNK };
+    let prefetch_part = |cells: &[C], events: Range<usize>| {
+        for row in places.chunks_exact(CHUNK) {
+            prefetch_each(cells, &row[events.clone()], L::SIGNED.into());
+        }
+    };
+    let part_from = |start: usize| start.min(events.end)..events.end.min(start + step);
+    if is_far {
+        prefetch_part(cells, part_from(events.start));
+    }
+    for start in events.clone().step_by(step) {
+        if is_far {
+            prefetch_part(cells, part_from(start + step));
+        }
+        let end = part_from(start).end;
         with_depth!(
             depth,
-            add_places::<C, L, W>(depth, cells, places, chunk, 0, chunk.items.len())
+            add_places::<C, L, W>(depth, cells, places, chunk, start, end)
         );
     }
 }
 
 /// Adds the events from `start` to `end` of a chunk.
 #[inline]
-pub(super) fn add_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
+fn add_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
     depth: usize,
     cells: &mut [C],
     places: &[u32],
@@ -375,26 +404,11 @@ pub(crate) fn add_one<C: Counter>(
     }
 }
 
-/// Moves the pending counts of a column to the published ones.
+/// Moves the pending counts of some cells to the published ones.
 #[inline]
-pub(crate) fn push<C: Counter>(
-    depth: usize,
-    published: &mut [C],
-    pending: &mut [C],
-    column: usize,
-) {
-    let column = column * depth..(column + 1) * depth;
-    for (published, pending) in published[column.clone()]
-        .iter_mut()
-        .zip(&mut pending[column])
-    {
+pub(crate) fn push<C: Counter>(published: &mut [C], pending: &mut [C], cells: Range<usize>) {
+    let pending = &mut pending[cells.clone()];
+    for (published, pending) in published[cells].iter_mut().zip(pending) {
         published.add(std::mem::take(pending));
-    }
-}
-
-/// Adds other counts, cell by cell.
-pub(crate) fn sum<C: Counter>(cells: &mut [C], others: &[C]) {
-    for (cell, &other) in cells.iter_mut().zip(others) {
-        cell.add(other);
     }
 }

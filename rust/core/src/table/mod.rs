@@ -6,6 +6,7 @@
 
 pub mod bins;
 pub(crate) mod estimator;
+mod far_cells;
 pub mod hash;
 mod hash_batch;
 pub(crate) mod ingest;
@@ -19,9 +20,9 @@ pub mod seen_bits;
 use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::schedule::Cursor;
 use crate::{Result, memory};
-use kernels::{Counter, EventWeights, Events, Locate, Places, add_all, add_one, push, sum};
+use kernels::{Counter, EventWeights, Events, Locate, Places, add_all, add_one, push};
 use pushes::add_and_push;
-use zeroize::Zeroize;
+use std::ops::Range;
 
 /// Counts up to this bound fit narrow counters with a factor of two to spare.
 const NARROW_BOUND: u128 = (1 << 30) - 1;
@@ -100,7 +101,7 @@ impl Table {
     pub(crate) fn widen(&mut self, mut wider: Vec<i64>) {
         if let Cells::Narrow(narrow) = &mut self.cells {
             wider.extend(narrow.iter().map(|&count| i64::from(count)));
-            narrow.zeroize();
+            memory::wipe(narrow);
             self.cells = Cells::Wide(wider);
         }
     }
@@ -162,11 +163,17 @@ impl Table {
     }
 
     /// Moves the pending counts of a column to the published ones.
+    #[inline]
     pub(crate) fn push(&mut self, column: u32) {
+        self.push_all(column..column + 1);
+    }
+
+    /// Moves the pending counts of some columns to the published ones.
+    pub(crate) fn push_all(&mut self, columns: Range<u32>) {
         let (depth, half) = (self.depth, self.depth * self.width);
         with_cells!(&mut self.cells, cells => {
             let (published, pending) = cells.split_at_mut(half);
-            push(depth, published, pending, column as usize);
+            push(published, pending, columns.start as usize * depth..columns.end as usize * depth);
         });
     }
 
@@ -195,15 +202,6 @@ impl Table {
             cells,
             places: Places::new(self.depth),
         })
-    }
-
-    /// Adds the published and the pending counts of a table of the same shape.
-    pub(crate) fn add_table(&mut self, other: &Self) {
-        match (&mut self.cells, &other.cells) {
-            (Cells::Narrow(cells), Cells::Narrow(others)) => sum(cells, others),
-            (Cells::Wide(cells), Cells::Wide(others)) => sum(cells, others),
-            _ => unreachable!("counters of one width: neither is widened in between"),
-        }
     }
 
     /// True for 64-bit counters.
@@ -279,7 +277,7 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        with_cells!(&mut self.cells, cells => cells.zeroize());
+        with_cells!(&mut self.cells, cells => memory::wipe(cells));
     }
 }
 

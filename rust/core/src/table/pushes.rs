@@ -6,9 +6,11 @@
 //! because a run of pushes is a small part of the columns. Cost of an event: one addition per row,
 //! and a comparison; of a push: `depth` additions.
 
-use super::kernels::{CHUNK, Counter, EventWeights, Events, Locate, Places, add_places};
-use super::kernels::{cell_of, doubled, with_depth};
+use super::far_cells::{are_far, prefetch_all};
+use super::kernels::{CHUNK, Counter, EventWeights, Events, Locate, Places};
+use super::kernels::{add_part, cell_of, doubled, push};
 use crate::schedule::Cursor;
+use crate::simd::widest;
 use std::ops::Range;
 
 /// Part of the columns that are pushed together at most: one in this many.
@@ -34,11 +36,13 @@ pub(crate) fn add_and_push<C: Counter, L: Locate, W: EventWeights>(
         let (first_step, mut start) = (first_step + chunk.offset, 0);
         while run.take(cursor, start..number, first_step) {
             let end = run.end;
-            with_depth!(
-                depth,
-                add_places::<C, L, W>(depth, pending, places, chunk, start, end)
-            );
-            run.push(depth, published, pending);
+            let pushed = run.columns.start * depth..run.columns.end * depth;
+            if are_far(pending) {
+                prefetch_all(&published[pushed.clone()]);
+                prefetch_all(&pending[pushed.clone()]);
+            }
+            add_part::<C, L, W>(depth, pending, places, chunk, start..end);
+            push(published, pending, pushed);
             run.return_late::<C, L, W>([&mut *published, &mut *pending], places, chunk, start);
             start = end;
         }
@@ -71,12 +75,7 @@ impl Run {
     fn take(&mut self, cursor: &mut Cursor, events: Range<usize>, first_step: u64) -> bool {
         let first = cursor.progress().column as usize;
         let most = self.most.min(cursor.width() as usize - first);
-        let mut pushes = 0;
-        while pushes < most && cursor.next_step() - first_step < events.end as u64 {
-            self.after[pushes] = (cursor.next_step() - first_step) as u16;
-            cursor.advance();
-            pushes += 1;
-        }
+        let pushes = cursor.take(first_step, events.end as u64, &mut self.after[..most]);
         self.columns = first..first + pushes;
         self.end = if pushes == most {
             // At the step of an earlier run there may have been more pushes than it took.
@@ -85,16 +84,6 @@ impl Run {
             events.end
         };
         pushes > 0 || !events.is_empty()
-    }
-
-    /// Moves the pending counts of the columns to the published ones.
-    #[inline]
-    fn push<C: Counter>(&self, depth: usize, published: &mut [C], pending: &mut [C]) {
-        let cells = self.columns.start * depth..self.columns.end * depth;
-        let pending = &mut pending[cells.clone()];
-        for (published, pending) in published[cells].iter_mut().zip(pending) {
-            published.add(std::mem::take(pending));
-        }
     }
 
     /// Moves back the events that came after the push of their column.
@@ -112,10 +101,11 @@ impl Run {
         let number = doubled::<L>(cells.len()) as u32;
         let is_pushed = |place: u32| place.wrapping_sub(first) < number;
         for row in places.chunks_exact(CHUNK) {
-            let parts = row[start..self.end].chunks(TOGETHER);
-            for (part, places) in parts.enumerate() {
-                // Without a branch, so that places are compared in wide registers.
-                if !(places.iter()).fold(false, |any, &place| any | is_pushed(place)) {
+            let row = &row[start..self.end];
+            let mut found = [false; CHUNK / TOGETHER];
+            find_between(first, number, row, &mut found);
+            for (part, places) in row.chunks(TOGETHER).enumerate() {
+                if !found[part] {
                     continue;
                 }
                 for (at, &place) in places.iter().enumerate() {
@@ -136,6 +126,20 @@ impl Run {
     }
 }
 
+widest! {
+    /// Tells of each part of places whether one is among a number of them, from `first` on.
+    fn find_between, find_between_at(first: u32, number: u32, places: &[u32], found: &mut [bool]) =
+        find_loop
+}
+
+#[inline(always)]
+fn find_loop(first: u32, number: u32, places: &[u32], found: &mut [bool]) {
+    let is_between = |place: u32| place.wrapping_sub(first) < number;
+    for (found, places) in found.iter_mut().zip(places.chunks(TOGETHER)) {
+        *found = (places.iter()).fold(false, |any, &place| any | is_between(place));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Table;
@@ -143,6 +147,7 @@ mod tests {
     use super::super::kernels::{Bounded, Index, Signed, Unsigned};
     use super::*;
     use crate::schedule::Schedule;
+    use crate::simd::Width;
 
     /// The published counts, and those after a further push of every column.
     fn counts(mut table: Table, width: u32) -> [Vec<i64>; 2] {
@@ -224,6 +229,47 @@ mod tests {
                         let shape = [depth, width];
                         assert_equal(&Unsigned(&hashes), &items, shape, schedule, batches);
                         assert_equal(&Signed(&hashes), &items, shape, schedule, batches);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Cells of 4 MiB or more, of which lines are prefetched; also beyond the last column.
+    #[test]
+    fn wide_tables_equal_single_events() {
+        let width = (1 << 20) + 3;
+        let items: Vec<u64> = (0..3_000).map(|at| at * at * 7_919).collect();
+        for period in [1, 7] {
+            let schedule = Schedule::RoundRobin {
+                horizon: 1 << 40,
+                period,
+            };
+            let hashes = RowHashes::new(3, 3, width);
+            let batches = [1, 700, 5, 2_294];
+            let last: Vec<u64> = (0..3_000).map(|at| u64::from(width) - 1 - at % 9).collect();
+            assert_equal(&Index, &last, [1, width], schedule, &batches);
+            assert_equal(&Unsigned(&hashes), &items, [3, width], schedule, &batches);
+            assert_equal(&Signed(&hashes), &items, [3, width], schedule, &batches);
+        }
+    }
+
+    /// The definition, at every width of registers.
+    #[test]
+    fn parts_with_pushed_places_are_found() {
+        for length in [0, 1, 31, 32, 33, 512] {
+            let places: Vec<u32> = (0..length).map(|at| at * at % 601).collect();
+            for (first, number) in [(0, 0), (5, 1), (0, 601), (600, 9), (590, u32::MAX)] {
+                for width in Width::all() {
+                    let mut found = [true; CHUNK / TOGETHER];
+                    find_between_at(width, first, number, &places, &mut found);
+                    for (part, places) in places.chunks(TOGETHER).enumerate() {
+                        let is_between = |place: &u32| place.wrapping_sub(first) < number;
+                        assert_eq!(
+                            found[part],
+                            places.iter().any(is_between),
+                            "{first} {number}"
+                        );
                     }
                 }
             }

@@ -1,9 +1,10 @@
 //! Lists of the places of events, one for each half of each stripe of cells (`super::stripes`).
 
 use super::Table;
-use super::kernels::{CHUNK, Counter, EventWeights, Events, Locate, Places, cell_of};
+use super::far_cells::are_sparse;
+use super::kernels::{CHUNK, Counter, EventWeights, Events, Locate, Places, cell_of, push};
 use crate::schedule::Cursor;
-use crate::simd::widest;
+use crate::simd::{prefetch, widest};
 use crate::{Result, memory};
 use std::iter;
 use std::ops::Range;
@@ -12,6 +13,8 @@ use std::ops::Range;
 pub(super) const LISTS: usize = 1 << u8::BITS;
 /// Places of a page.
 const PAGE: usize = 1 << 10;
+/// Places of a list that are prefetched: a cache does not foresee writes to as many lists.
+const AHEAD: usize = 24;
 /// Before the first page of a list.
 const NO_PAGE: u32 = u32::MAX;
 
@@ -53,9 +56,7 @@ impl Pushed {
         for part in [first..end.min(cells), 0..end.saturating_sub(cells)] {
             let within = |cell: usize| cell.saturating_sub(stripe).min(published.len());
             let part = within(part.start)..within(part.end);
-            for (published, pending) in published[part.clone()].iter_mut().zip(&mut pending[part]) {
-                published.add(std::mem::take(pending));
-            }
+            push(published, pending, part);
         }
     }
 }
@@ -139,6 +140,7 @@ impl Sorted {
         mut done: impl FnMut(&Events<'_, W>, &mut [u32]),
     ) {
         self.is_signed = L::SIGNED;
+        let (places, weights) = (&mut self.places[..], &mut self.weights[..]);
         let (mut done_before, mut list_of) = ([0; CHUNK], [0; CHUNK]);
         for chunk in events.chunks() {
             let number = chunk.items.len();
@@ -148,12 +150,15 @@ impl Sorted {
                 lists(of, row, &done_before, &mut list_of);
                 for (at, (&place, &list)) in row.iter().zip(&list_of).enumerate() {
                     let next = &mut self.next[usize::from(list)];
-                    self.places[*next as usize] = place;
+                    let to = *next as usize;
+                    places[to] = place;
+                    prefetch(places, to + AHEAD);
                     if !W::ARE_ONES {
-                        self.weights[*next as usize] = chunk.weights.weight(at);
+                        weights[to] = chunk.weights.weight(at);
+                        prefetch(weights, to + AHEAD);
                     }
                     *next += 1;
-                    if (*next as usize).is_multiple_of(PAGE) {
+                    if (to + 1).is_multiple_of(PAGE) {
                         *next = new_page(&mut self.before, *next / PAGE as u32 - 1);
                     }
                 }
@@ -192,13 +197,18 @@ impl Sorted {
         stripe: &mut [C],
         first: usize,
     ) {
+        let is_sparse = are_sparse(stripe, self.pages(list).map(|page| page.len()).sum());
         for page in self.pages(list) {
             let weights: &[u64] = if WEIGHTED {
                 &self.weights[page.clone()]
             } else {
                 &[]
             };
-            for (at, &place) in self.places[page].iter().enumerate() {
+            let places = &self.places[page];
+            for (at, &place) in places.iter().enumerate() {
+                if is_sparse && let Some(&next) = places.get(at + AHEAD) {
+                    prefetch(stripe, cell_of(SIGNED, next).0 - first);
+                }
                 let (cell, negative) = cell_of(SIGNED, place);
                 let weight = if WEIGHTED { weights[at] } else { 1 };
                 stripe[cell - first].add_signed(weight, negative);
@@ -275,11 +285,21 @@ impl<'a> Sorter<'a> {
             let Some((first_step, cursor)) = &mut self.due else {
                 return;
             };
-            for (out, step) in out.iter_mut().zip(*first_step + chunk.offset..) {
-                while cursor.next_step() < step {
-                    cursor.advance();
-                    self.done += depth;
+            // Pushes of the step before the first event may be left.
+            let before = *first_step + chunk.offset - 1;
+            let mut steps = [0; CHUNK];
+            out.fill(0);
+            loop {
+                let pushes = cursor.take(before, out.len() as u64, &mut steps);
+                if pushes == 0 {
+                    break;
                 }
+                for &step in &steps[..pushes] {
+                    out[usize::from(step)] += depth;
+                }
+            }
+            for out in out {
+                self.done += *out;
                 *out = self.done;
             }
         });

@@ -1,8 +1,10 @@
-//! Batches for tables wider than the caches: events are sorted, then counted stripe by stripe.
+//! Batches for tables wider than the caches in several threads: events are sorted, then counted
+//! stripe by stripe.
 //!
-//! In a wide table every addition waits for memory. So the places of a block of events are first
-//! written to lists, one per stripe of neighbouring cells; then each list is added to its stripe,
-//! which stays in a fast cache meanwhile. Lists grow by pages of one memory, whatever the events.
+//! A table for each thread would have to be cleared and added up. So the places of a block of events
+//! are first written to lists, one per stripe of neighbouring cells; then each list is added to its
+//! stripe, which stays in a fast cache meanwhile. Lists grow by pages of one memory, whatever the
+//! events. They are more than a processor foresees writes to, so where each goes on is prefetched.
 //!
 //! Additions commute, so of the order of events only one thing matters: whether a column is pushed
 //! before or after an event. In a block no column is pushed twice. So the pending counts of every
@@ -26,11 +28,8 @@ use std::{iter, thread};
 #[cfg(test)]
 mod tests;
 
-/// Fewest cells of a table that one thread counts in stripes: beside smaller ones, lists would be a
-/// considerable memory.
-const FEWEST_CELLS: usize = 1 << 23;
-/// Fewest cells of a table that several threads count in stripes.
-const SHARED_CELLS: usize = 1 << 18;
+/// Fewest cells of a table that is counted in stripes.
+const FEWEST_CELLS: usize = 1 << 18;
 /// Most cells per place of a batch: with more, few lines of cells get a second place.
 const CELLS_PER_PLACE: usize = 4;
 
@@ -97,17 +96,13 @@ impl Table {
 }
 
 impl CheckedBatch<'_> {
-    /// How to count in stripes, if that is faster.
+    /// How to count in stripes, if that is faster: never in one thread, for which lists take longer
+    /// than they save.
     pub(super) fn cut(&self, table: &Table, threads: usize) -> Option<Cut> {
         let (events, cells) = (self.items.len(), table.cells());
-        let threads = threads.min(events / EVENTS_PER_THREAD).max(1);
-        let fewest = if threads > 1 {
-            SHARED_CELLS
-        } else {
-            FEWEST_CELLS
-        };
-        let is_faster = cells >= fewest && events * table.depth >= cells / CELLS_PER_PLACE;
-        is_faster.then(|| Cut::of(cells, threads))
+        let threads = threads.min(events / EVENTS_PER_THREAD);
+        let is_wide = cells >= FEWEST_CELLS && events * table.depth >= cells / CELLS_PER_PLACE;
+        (is_wide && threads > 1).then(|| Cut::of(cells, threads))
     }
 
     /// As `count`; false, and nothing is counted, without memory for the lists.

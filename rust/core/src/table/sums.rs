@@ -1,6 +1,6 @@
 //! Sums of whole tables: adding one to another of any width, rows, all counts for a digest.
 
-use super::kernels::{Counter, sum};
+use super::kernels::Counter;
 use super::{Cells, Table};
 use crate::{Result, memory};
 use zeroize::Zeroizing;
@@ -15,7 +15,23 @@ pub(crate) struct CellSum {
     pub(crate) has_negative: bool,
 }
 
+/// Adds other counts, cell by cell.
+fn sum<C: Counter>(cells: &mut [C], others: &[C]) {
+    for (cell, &other) in cells.iter_mut().zip(others) {
+        cell.add(other);
+    }
+}
+
 impl Table {
+    /// Adds the published and the pending counts of a table of the same shape.
+    pub(crate) fn add_table(&mut self, other: &Self) {
+        match (&mut self.cells, &other.cells) {
+            (Cells::Narrow(cells), Cells::Narrow(others)) => sum(cells, others),
+            (Cells::Wide(cells), Cells::Wide(others)) => sum(cells, others),
+            _ => unreachable!("counters of one width: neither is widened in between"),
+        }
+    }
+
     /// Adds the counts of a table of the same shape without pending counts to the published ones;
     /// the counters are wide enough for the sums.
     pub(crate) fn add_counts(&mut self, other: &Self) {

@@ -201,8 +201,7 @@ fn publishing_in_stripes_equals_single_events() {
     }
 }
 
-/// Of tables of 64 rows, those of 4,096 columns for several threads and of 131,072 for one; with
-/// a place for four cells.
+/// Of tables of 64 rows, those of 4,096 columns, by several threads; with a place for four cells.
 #[test]
 fn wide_tables_are_counted_in_stripes() {
     for (width, events, threads, expected) in [
@@ -212,12 +211,12 @@ fn wide_tables_are_counted_in_stripes() {
         // Each thread has 65,536 events.
         (4_096, 131_071, 2, None),
         (4_096, 131_072, 3, Some((16, 2))),
-        (131_071, 1 << 20, 1, None),
+        (131_072, 1 << 20, 1, None),
         // 2^23 cells are 128 stripes of 2^16.
-        (131_072, 1 << 20, 1, Some((16, 1))),
-        (131_072, 32_768, 1, Some((16, 1))),
-        (131_072, 32_767, 1, None),
-        (1 << 18, 1 << 20, 1, Some((17, 1))),
+        (131_072, 1 << 20, 2, Some((16, 2))),
+        (1 << 19, 131_072, 2, Some((18, 2))),
+        ((1 << 19) + 1, 131_072, 2, None),
+        (1 << 18, 1 << 20, 2, Some((17, 2))),
     ] {
         let items = vec![0; events];
         let stream = Stream::all([1, 1]).next().unwrap();
