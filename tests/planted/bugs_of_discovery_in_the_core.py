@@ -30,6 +30,12 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by="lib discovery::keyed_hashes::tests::lanes_equal_the_crate",
     ),
     PlantedBug(
+        name="fingerprints-of-each-epoch-at-the-beginning",
+        subject="discovery",
+        claim="Where an epoch ends in a batch of long items, the sketch counts others for some.",
+        caught_by="heavy_sketch long_items_are_counted_as_in_rows",
+    ),
+    PlantedBug(
         name="threshold-2-low",
         subject="discovery",
         claim="Names are published at 2 below the threshold.",

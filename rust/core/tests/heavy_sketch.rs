@@ -16,6 +16,8 @@ use seeded::{MAX_WEIGHT, seeded, shape, spec};
 mod seeded;
 
 const HORIZON: u64 = 12;
+/// For long batches.
+const MANY: u64 = 100_000;
 
 fn both(schedule: Schedule) -> (HeavySketch, PrivateSketch) {
     let noise: NoiseSpec = spec(schedule, MechanismKind::Haar);
@@ -155,6 +157,110 @@ fn fingerprints_alone_are_refused_everywhere() {
             [heavy, same].map(|mut it| it.sketch_mut().release().unwrap().table().to_vec());
         assert_eq!(tables[0], tables[1]);
     }
+}
+
+/// Texts of some bytes each.
+struct Long {
+    text: String,
+    bytes: usize,
+}
+
+impl Long {
+    /// The text `number(i)`, with slashes before it, for each i.
+    fn of(length: usize, bytes: usize, number: impl Fn(usize) -> usize) -> Self {
+        let text = (0..length).map(|at| format!("{:/>bytes$}", number(at)));
+        Self {
+            text: text.collect(),
+            bytes,
+        }
+    }
+
+    fn from(&self, start: usize) -> impl Iterator<Item = Item<'_>> {
+        (start * self.bytes..)
+            .step_by(self.bytes)
+            .map(|at| Item::Text(&self.text[at..at + self.bytes]))
+    }
+}
+
+impl Columns for Long {
+    fn len(&self) -> usize {
+        self.text.len() / self.bytes
+    }
+
+    fn fingerprints(&self, fingerprinter: &Fingerprinter, start: usize, out: &mut [u64]) {
+        for (out, item) in out.iter_mut().zip(self.from(start)) {
+            *out = fingerprinter.item(item);
+        }
+    }
+
+    fn has_items(&self) -> bool {
+        true
+    }
+
+    fn items<'a>(&'a self, start: usize, out: &mut [Item<'a>]) {
+        for (out, item) in out.iter_mut().zip(self.from(start)) {
+            *out = item;
+        }
+    }
+}
+
+/// Discovery reads long items of columns, piece by piece, and the sketch counts the fingerprints. Rows
+/// are read by both: names, whole or truncated, their estimates and the table are the same.
+#[test]
+fn long_items_are_counted_as_in_rows() {
+    for (length, bytes, weighted) in [
+        (63, 20, false),
+        (64, 20, true),
+        (900, 15, false),
+        (901, 17, true),
+        (2_000, 200, false),
+        (65_536, 20, false),
+        (70_001, 24, true),
+    ] {
+        // Every other event is heavy, so that some name is published.
+        let texts = Long::of(length, bytes, |at| if at % 2 == 0 { 7 } else { at / 9 });
+        let weights: Vec<u64> = (0..length as u64).map(|at| at % 3).collect();
+        let weights = weighted.then_some(&weights[..]);
+        let items = Items::columns(&texts);
+        let schedules = [
+            Schedule::round_robin(MANY),
+            Schedule::geometric(),
+            Schedule::Batch { horizon: MANY },
+        ];
+        for schedule in schedules {
+            let (mut together, _) = both(schedule);
+            let (mut apart, _) = both(schedule);
+            // An epoch that has begun, so that it ends within the batch.
+            for heavy in [&mut together, &mut apart] {
+                heavy.tick(7).unwrap();
+            }
+            together.update_many(items, weights).unwrap();
+            let rows = StepRows::new(items, weights, &[]).unwrap();
+            apart.update_rows(rows).unwrap();
+            let mut found = [together, apart].map(|mut heavy| {
+                heavy.end_epoch().unwrap();
+                let table = heavy.sketch_mut().release().unwrap().table().to_vec();
+                (heavy.sketch().step(), heavy.candidates().unwrap(), table)
+            });
+            assert!(length < 900 || !found[0].1.is_empty(), "{length} {bytes}");
+            let [one, other] = &mut found;
+            assert_eq!(one, other, "{length} {bytes}");
+        }
+    }
+}
+
+/// What the sketch refuses of a batch, discovery does not count either.
+#[test]
+fn a_refused_batch_of_long_items_counts_nowhere() {
+    let texts = Long::of(200, 40, |_| 5);
+    let mut weights = vec![1; 200];
+    weights[199] = u64::MAX;
+    let (mut heavy, _) = both(Schedule::round_robin(MANY));
+    let refused = heavy.update_many(Items::columns(&texts), Some(&weights));
+    assert!(refused.is_err());
+    heavy.end_epoch().unwrap();
+    assert_eq!(heavy.sketch().step(), 0);
+    assert!(heavy.candidates().unwrap().is_empty());
 }
 
 /// A step is open from its first events until it is taken, and no longer.

@@ -67,7 +67,8 @@ impl Discovery {
         for &(identity, number) in &names.order {
             let number = number as usize;
             let units = planted!("copies-of-a-name-count-once", 1, units(number));
-            counting.add(keys, identity, units, item(number));
+            let (item, hash) = (item(number), &keys.fingerprinter);
+            counting.add(identity, units, item, || hash.item(item));
         }
     }
 }

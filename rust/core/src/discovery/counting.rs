@@ -41,22 +41,41 @@ impl Counting {
         })
     }
 
-    /// Counts events; each adds `most` at most.
+    /// Counts events; each adds `most` at most. With room for the fingerprints of all, they are
+    /// written there: the content of an item is read once then.
     pub(super) fn add_all(
         &mut self,
         keys: &Keys,
         items: Items<'_>,
         weights: Option<&[u64]>,
         most: u64,
+        mut all: Option<&mut [u64]>,
     ) {
-        let (mut identities, mut fingerprints) = ([0; CHUNK], [0; CHUNK]);
+        let (mut identities, mut some) = ([0; CHUNK], [0; CHUNK]);
         items.for_each_item_chunk::<CHUNK>(|offset, chunk| {
             let weight = |at: usize| weights.map_or(1, |weights| weights[offset + at].min(most));
-            self.count(keys, chunk, weight, &mut identities, &mut fingerprints);
+            let end = offset + chunk.len();
+            let (fingerprints, are_known) = match &mut all {
+                Some(all) => {
+                    let own = &mut all[offset..end];
+                    let items = items.slice(offset, end);
+                    items.fingerprints_to(&keys.fingerprinter, own);
+                    (own, true)
+                }
+                None => (&mut some[..], false),
+            };
+            self.count(
+                keys,
+                chunk,
+                weight,
+                &mut identities,
+                (fingerprints, are_known),
+            );
         });
     }
 
-    /// Counts at most [`CHUNK`] events; the buffers have room for an identity and a fingerprint each.
+    /// Counts at most [`CHUNK`] events. The buffers have room for an identity and a fingerprint each;
+    /// it is true if the fingerprints are known.
     #[inline]
     pub(super) fn count(
         &mut self,
@@ -64,7 +83,7 @@ impl Counting {
         items: &[Item<'_>],
         weight: impl Fn(usize) -> u64,
         identities: &mut [u128],
-        fingerprints: &mut [u64],
+        (fingerprints, are_known): (&mut [u64], bool),
     ) {
         let identities = &mut identities[..items.len()];
         let (slots, fingerprinter) = (self.counts.slots(), &keys.fingerprinter);
@@ -74,7 +93,9 @@ impl Counting {
             if seen.is_some() || !slots.keeps_whole(item) {
                 return seen;
             }
-            fingerprints[position] = fingerprinter.item(item);
+            if !are_known {
+                fingerprints[position] = fingerprinter.item(item);
+            }
             slots.recall(item, fingerprints[position])
         };
         let hashed = keys.identities.fill(items, identities, recall);
@@ -86,7 +107,13 @@ impl Counting {
         }
         slots.read_ahead(identities);
         for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
-            self.add(keys, identity, weight(position), item);
+            self.add(identity, weight(position), item, || {
+                if are_known {
+                    fingerprints[position]
+                } else {
+                    fingerprinter.item(item)
+                }
+            });
             self.long_items.remember(item, identity);
             if hashed >> position & 1 == 1 && self.counts.slots().keeps_whole(item) {
                 let slots = self.counts.slots_mut();
@@ -118,25 +145,29 @@ impl Counting {
     #[inline]
     pub(super) fn count_one(
         &mut self,
-        keys: &Keys,
         (item, fingerprint): (Item<'_>, u64),
         known: Identified,
         weight: u64,
     ) {
-        self.add(keys, known.identity, weight, item);
+        self.add(known.identity, weight, item, || fingerprint);
         if known.hashed {
             let slots = self.counts.slots_mut();
             slots.remember(known.identity, fingerprint);
         }
     }
 
-    /// Counts one event.
+    /// Counts one event; the fingerprint may be asked for.
     #[inline]
-    pub(super) fn add(&mut self, keys: &Keys, identity: u128, weight: u64, item: Item<'_>) {
-        let fingerprinter = &keys.fingerprinter;
+    pub(super) fn add(
+        &mut self,
+        identity: u128,
+        weight: u64,
+        item: Item<'_>,
+        fingerprint: impl FnOnce() -> u64,
+    ) {
         match &mut self.counts {
-            Counts::Dictionary(counts) => counts.add(identity, weight, item, fingerprinter),
-            Counts::MisraGries(counts) => counts.add(identity, weight, item, fingerprinter),
+            Counts::Dictionary(counts) => counts.add(identity, weight, item, fingerprint),
+            Counts::MisraGries(counts) => counts.add(identity, weight, item, fingerprint),
         }
     }
 

@@ -8,7 +8,6 @@ use super::slots::Slots;
 use crate::Result;
 use crate::item::Item;
 use crate::saved_state::{StateReader, StateWriter, refused};
-use crate::table::hash::Fingerprinter;
 
 /// How many new items come while the memory of a slot is read: in a batch, one in 10 ns.
 const AHEAD: usize = 8;
@@ -87,7 +86,7 @@ impl Dictionary {
         identity: u128,
         weight: u64,
         item: Item<'_>,
-        fingerprinter: &Fingerprinter,
+        fingerprint: impl FnOnce() -> u64,
     ) {
         if weight == 0 {
             return; // not an event; an epoch may have more of these than slots
@@ -95,7 +94,7 @@ impl Dictionary {
         let slot = self.slots.find(identity).unwrap_or_else(|| {
             let slot = self.used;
             self.used += 1;
-            self.slots.put(slot, identity, item, fingerprinter);
+            self.slots.put(slot, identity, item, fingerprint);
             // Slots are taken in order, and all of them are more than a near cache.
             self.slots.prefetch_unused(slot + AHEAD);
             slot

@@ -133,7 +133,7 @@ impl Epochs<'_> {
             let events = start..start + self.length;
             let weights = self.weights.map(|weights| &weights[events.clone()]);
             let items = self.items.slice(events.start, events.end);
-            counting.add_all(self.keys, items, weights, self.most);
+            counting.add_all(self.keys, items, weights, self.most, None);
             let epoch = planted!("noise-of-threads-begins-anew", at, self.first + at);
             counting.end(self.keys, self.design, epoch, |name| {
                 published.entry(name).or_insert(self.first + at);

@@ -146,6 +146,26 @@ impl Discovery {
     /// Counts events, one step each, in at most `threads` threads. The caller has checked the batch,
     /// and that the sketch is open.
     pub(crate) fn feed(&mut self, items: Items<'_>, weights: Option<&[u64]>, threads: usize) {
+        self.feed_all(items, weights, threads, None);
+    }
+
+    /// As [`Self::feed`] in one thread, and writes the fingerprint of each item to `fingerprints`.
+    pub(crate) fn feed_and_hash(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        fingerprints: &mut [u64],
+    ) {
+        self.feed_all(items, weights, 1, Some(fingerprints));
+    }
+
+    fn feed_all(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        threads: usize,
+        mut fingerprints: Option<&mut [u64]>,
+    ) {
         let mut start = 0;
         while start < items.len() {
             let rest = weights.map(|weights| &weights[start..]);
@@ -154,7 +174,10 @@ impl Discovery {
             let events = room.min((items.len() - start) as u64);
             let end = start + events as usize;
             let weights = weights.map(|weights| &weights[start..end]);
-            self.add_all(items.slice(start, end), weights);
+            let first = planted!("fingerprints-of-each-epoch-at-the-beginning", 0, start);
+            let own = fingerprints.as_deref_mut();
+            let own = own.map(|all| &mut all[first..first + (end - start)]);
+            self.add_all(items.slice(start, end), weights, own);
             self.tick(events);
             start = end;
         }
@@ -187,8 +210,7 @@ impl Discovery {
     ) {
         let weight = weight.min(self.spec.largest_count());
         if let (Some(state), Some(known)) = (&mut self.state, known) {
-            let State { keys, counting, .. } = state;
-            counting.count_one(keys, item, known, weight);
+            state.counting.count_one(item, known, weight);
         }
         self.tick(1);
     }
@@ -286,7 +308,7 @@ impl Discovery {
 
     /// Counts events of a step that has not ended.
     pub(crate) fn count(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
-        self.add_all(items, weights);
+        self.add_all(items, weights, None);
         self.forget_items();
     }
 
@@ -297,9 +319,15 @@ impl Discovery {
         }
     }
 
-    fn add_all(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
+    fn add_all(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        fingerprints: Option<&mut [u64]>,
+    ) {
         if let Some(State { keys, counting, .. }) = &mut self.state {
-            counting.add_all(keys, items, weights, self.spec.largest_count());
+            let most = self.spec.largest_count();
+            counting.add_all(keys, items, weights, most, fingerprints);
         }
     }
 }

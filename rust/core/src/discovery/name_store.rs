@@ -49,7 +49,7 @@ impl NameStore {
 
     /// Keeps an item, possibly truncated. The fingerprint of a truncated item is stored; that of
     /// any other item is computed when it is published.
-    pub(crate) fn keep(&mut self, slot: usize, item: Item<'_>, fingerprinter: &Fingerprinter) {
+    pub(crate) fn keep(&mut self, slot: usize, item: Item<'_>, fingerprint: impl FnOnce() -> u64) {
         let mut buffer = [0; 8];
         let (kind, content) = parts_of(item, &mut buffer);
         let length = match item {
@@ -64,11 +64,7 @@ impl NameStore {
         self.bytes[start..start + length].copy_from_slice(&content[..length]);
         let truncated = length < content.len();
         self.heads[slot] = Head {
-            fingerprint: if truncated {
-                fingerprinter.item(item)
-            } else {
-                0
-            },
+            fingerprint: if truncated { fingerprint() } else { 0 },
             length: length as u32,
             kind: kind as u8,
             truncated,
@@ -185,7 +181,7 @@ mod tests {
         let mut store = NameStore::new(2, 16).unwrap();
         let fingerprinter = Fingerprinter::new(9);
         let mut kept = |item| {
-            store.keep(1, item, &fingerprinter);
+            store.keep(1, item, || fingerprinter.item(item));
             let kept = store.name(1, &fingerprinter)?;
             // The fingerprint of the full item, truncated or not.
             assert_eq!(kept.fingerprint, fingerprinter.item(item));

@@ -133,16 +133,16 @@ impl Slots {
         }
     }
 
-    /// Assigns a slot that is not in the index to an item.
+    /// Assigns a slot that is not in the index to an item, whose fingerprint may be asked for.
     pub(crate) fn put(
         &mut self,
         slot: usize,
         identity: u128,
         item: Item<'_>,
-        fingerprinter: &Fingerprinter,
+        fingerprint: impl FnOnce() -> u64,
     ) {
         self.enter(slot, identity);
-        self.names.keep(slot, item, fingerprinter);
+        self.names.keep(slot, item, fingerprint);
     }
 
     /// Enters a slot that is not in the index under an identity.
@@ -344,9 +344,9 @@ mod tests {
     /// the slot.
     #[test]
     fn recall_knows_items_by_their_content() {
-        let (mut slots, fingerprinter) = (Slots::new(4, 24).unwrap(), Fingerprinter::new(0));
+        let mut slots = Slots::new(4, 24).unwrap();
         let item = Item::Text("twenty bytes of text");
-        slots.put(2, 77, item, &fingerprinter);
+        slots.put(2, 77, item, || 0);
         assert_eq!(slots.recall(item, 5), None);
         assert!(slots.keeps_whole(item));
         slots.remember(78, 5);
@@ -364,7 +364,7 @@ mod tests {
             assert_eq!(slots.recall(other, 5), None);
         }
         let cut = Item::Text("twenty bytes of text, and more");
-        slots.put(3, 79, cut, &fingerprinter);
+        slots.put(3, 79, cut, || 0);
         assert!(!slots.keeps_whole(cut) && slots.keeps_whole(Item::Bytes(&[0; 24])));
         slots.remember(79, 6);
         assert_eq!(slots.recall(cut, 6), None);
@@ -373,7 +373,7 @@ mod tests {
             None
         );
         slots.take_out(2);
-        slots.put(2, 80, Item::Text("another of some length"), &fingerprinter);
+        slots.put(2, 80, Item::Text("another of some length"), || 0);
         assert_eq!(slots.recall(item, 5), None);
         slots.clear();
         assert_eq!(slots.recall(Item::Text("another of some length"), 5), None);
@@ -396,7 +396,7 @@ mod tests {
                     }
                     (None, true) => if let Some(slot) = free.pop() {
                         let item = Item::Unsigned(number as u64);
-                        slots.put(slot, identity, item, &Fingerprinter::new(0));
+                        slots.put(slot, identity, item, || 0);
                         model.insert(identity, slot);
                     },
                     _ => {}

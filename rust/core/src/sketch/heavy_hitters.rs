@@ -18,6 +18,11 @@ use crate::saved_state::StateReader;
 use crate::table::items::{Items, StepRows};
 use crate::{Error, Result, memory};
 
+/// Fewest items for which room for their fingerprints is asked for, and the most that it holds: they
+/// stay in a fast cache until they are counted.
+const FEWEST: usize = 1 << 6;
+const PIECE: usize = 1 << 16;
+
 /// A sketch that publishes the names of its heavy items.
 pub struct HeavySketch {
     pub(super) sketch: PrivateSketch,
@@ -137,9 +142,40 @@ impl HeavySketch {
         threads: usize,
     ) -> Result<()> {
         check_items(items)?;
+        if threads == 1
+            && items.len() >= FEWEST
+            && are_long(items)
+            && let Ok(room) = memory::zeros(PIECE.min(items.len()))
+        {
+            return self.update_in_pieces(items, weights, room);
+        }
         self.sketch
             .update_many_in_threads(items, weights, threads)?;
         self.discovery.feed(items, weights, threads);
+        Ok(())
+    }
+
+    /// As [`Self::update_many`], of items whose contents may be long: discovery reads each once, and
+    /// the sketch counts the fingerprints that it leaves in `room`.
+    fn update_in_pieces(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        mut room: Vec<u64>,
+    ) -> Result<()> {
+        // From here on nothing can fail.
+        self.sketch
+            .prepare_rows(StepRows::new(items, weights, &[])?)?;
+        for start in (0..items.len()).step_by(room.len()) {
+            let end = items.len().min(start + room.len());
+            let weights = weights.map(|weights| &weights[start..end]);
+            let fingerprints = &mut room[..end - start];
+            let piece = items.slice(start, end);
+            self.discovery.feed_and_hash(piece, weights, fingerprints);
+            self.sketch
+                .update_many(Items::Ready(fingerprints), weights)?;
+        }
+        memory::wipe(&mut room);
         Ok(())
     }
 
@@ -309,6 +345,22 @@ fn check_agreement(shape: &Shape, noise: &NoiseSpec, discovery: &DiscoverySpec) 
         }
     }
     Ok(())
+}
+
+/// True if the first of many contents in columns are long on average: then reading and hashing them
+/// takes longer than room for their fingerprints.
+fn are_long(items: Items<'_>) -> bool {
+    let Items::Columns(columns, start, _) = items else {
+        return false;
+    };
+    let mut first = [Item::Unsigned(0); FEWEST];
+    columns.items(start, &mut first);
+    let bytes = first.iter().map(|item| match item {
+        Item::Text(text) => text.len(),
+        Item::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    });
+    bytes.sum::<usize>() > 16 * FEWEST
 }
 
 pub(super) fn check_items(items: Items<'_>) -> Result<()> {

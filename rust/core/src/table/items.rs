@@ -144,21 +144,27 @@ impl<'a> Items<'a> {
         for start in (0..self.len()).step_by(N) {
             let chunk = self.slice(start, self.len().min(start + N));
             let out = &mut buffer[..chunk.len()];
-            match chunk {
-                Self::Ready(items) => out.copy_from_slice(items),
-                Self::Signed(items) => fingerprinter.signed_to(items, out),
-                Self::Unsigned(items) => fingerprinter.unsigned_to(items, out),
-                Self::Narrow(items) => fingerprinter.narrow_to(items, out),
-                Self::Mixed(items) => {
-                    for (out, &item) in out.iter_mut().zip(items) {
-                        *out = fingerprinter.item(item);
-                    }
-                }
-                Self::Columns(columns, start, _) => {
-                    columns.fingerprints(fingerprinter, start, out);
+            chunk.fingerprints_to(fingerprinter, out);
+            with(start, out);
+        }
+    }
+
+    /// Writes the fingerprints of all items to `out`, one per entry.
+    #[inline]
+    pub(crate) fn fingerprints_to(self, fingerprinter: &Fingerprinter, out: &mut [u64]) {
+        match self {
+            Self::Ready(items) => out.copy_from_slice(items),
+            Self::Signed(items) => fingerprinter.signed_to(items, out),
+            Self::Unsigned(items) => fingerprinter.unsigned_to(items, out),
+            Self::Narrow(items) => fingerprinter.narrow_to(items, out),
+            Self::Mixed(items) => {
+                for (out, &item) in out.iter_mut().zip(items) {
+                    *out = fingerprinter.item(item);
                 }
             }
-            with(start, out);
+            Self::Columns(columns, start, _) => {
+                columns.fingerprints(fingerprinter, start, out);
+            }
         }
     }
 

@@ -22,7 +22,7 @@ fn a_dictionary_takes_as_many_names_as_it_has_slots() {
         (8, Item::Text(&long)),
         (7, Item::Date(1)),
     ] {
-        full.add(identity, 5, item, &hash);
+        full.add(identity, 5, item, || hash.item(item));
     }
     let state = saved(&full);
     for slots in 1..6 {
