@@ -227,6 +227,13 @@ def test_randomness_enters_through_one_file() -> None:
     assert len(asking) == 1, asking
 
 
+def test_files_with_unsafe_code_are_those_of_the_document() -> None:
+    passage = only(r"is `unsafe` exists in([^;]+;[^;]+?)\.\n- ", read("docs/testing.md"))
+    sources = {name: text for name, text in TEXTS.items() if re.match(r"rust/\w+/src/", name)}
+    found = {Path(name).name for name, text in sources.items() if "allow(unsafe_code" in text}
+    assert found == set(re.findall(r"`(\w+\.rs)`", passage))
+
+
 def test_privacy_arithmetic_needs_no_native_code() -> None:
     """The amount of noise is computed in Python only, where it can be reviewed in isolation."""
     for name, text in TEXTS.items():

@@ -34,7 +34,7 @@ impl Evidence {
     /// With the errors of a table, which have this spread.
     pub(super) fn of(errors: &[f64], spread: f64, signed: bool) -> Result<Self> {
         // An odd distance meets all columns of a width that is a power of two.
-        let sample = errors.iter().step_by(errors.len() / SAMPLE | 1);
+        let sample = errors.iter().step_by((errors.len() / SAMPLE) | 1);
         let density = if signed {
             let both = sample.flat_map(|&error| [error, -error]);
             Density::of(both, spread)?
