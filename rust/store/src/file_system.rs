@@ -4,6 +4,7 @@ use crate::disk::{Disk, DiskFile, Lock};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
 
 /// A directory for a store or its anchor. Files that it makes can be read by their owner only.
 ///
@@ -69,7 +70,10 @@ impl Disk for Directory {
     fn lock(&self, name: &str) -> io::Result<Option<Box<dyn Lock>>> {
         let file = for_owner_only().truncate(false).open(self.at(name))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(FileLock { _file: file }))),
+            Ok(()) => Ok(Some(Box::new(FileLock {
+                file,
+                process: process::id(),
+            }))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -77,10 +81,23 @@ impl Disk for Directory {
 }
 
 struct FileLock {
-    _file: File,
+    file: File,
+    /// A forked child has the file, too; the lock is not its own.
+    process: u32,
 }
 
 impl Lock for FileLock {}
+
+impl Drop for FileLock {
+    /// Ends the lock at once. A child that another thread forks to start a command has the file open,
+    /// too, until the command begins, and would keep it locked.
+    fn drop(&mut self) {
+        if process::id() == self.process {
+            // Closing the file ends the lock in any case.
+            let _closed_instead = self.file.unlock();
+        }
+    }
+}
 
 struct OpenFile(File);
 
