@@ -10,7 +10,7 @@
 //! takes the long way once, which decides anew.
 //!
 //! An interpreter without that lock may count an event while another thread takes this one. The event
-//! has the place of the table until it is counted, and who takes the lock waits for that place.
+//! has the place of the table until it is counted, and the thread waits for that place.
 
 use crate::heavy_sketch::{HeavySketch, guarded};
 use crate::items::{is_common, no_item, with_item};

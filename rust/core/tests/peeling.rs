@@ -255,3 +255,16 @@ fn names_are_taken_out_where_that_makes_errors_smaller() {
         }
     }
 }
+
+#[test]
+fn one_name_is_not_taken_out_however_often_it_is_listed() {
+    for shape in [[2, 256, 1, 1], [3, 1024, 1, 1]] {
+        let world = World::of(false, shape, 5);
+        let alone = world.peeled(world.rest.clone(), Vec::new());
+        let expected = alone.estimates(&world.names).unwrap();
+        for times in 1..4 {
+            let listed = world.peeled(world.rest.clone(), world.names.repeat(times));
+            assert_eq!(listed.estimates(&world.names).unwrap(), expected);
+        }
+    }
+}

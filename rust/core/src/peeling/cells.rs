@@ -69,6 +69,11 @@ impl Extrapolated {
         })
     }
 
+    /// The values of a row.
+    pub(super) fn row(&self, row: usize) -> &[f64] {
+        &self.table[row * self.width..][..self.width]
+    }
+
     /// The other rows, and the cells of items in them.
     pub(super) fn without_row(&self, row: usize, items: &[Cell]) -> Result<(Self, Vec<Cell>)> {
         let (begin, end) = (row * self.width, (row + 1) * self.width);

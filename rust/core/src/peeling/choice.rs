@@ -42,8 +42,16 @@ impl Chosen {
             .all()
             .map(|own| others.map_or(0.0, |others| others.count(own)));
         let counts = memory::collected(counts)?;
+        Self::from(names, counts, care, listed)
+    }
+
+    /// Names that are fitted from these counts.
+    fn from(names: Names, counts: Vec<f64>, care: Care, listed: &Listed) -> Result<Self> {
+        let Listed {
+            facts, background, ..
+        } = listed;
         Ok(Self {
-            fitted: Fitted::of(&names, counts, care, &listed.background, facts)?,
+            fitted: Fitted::of(&names, counts, care, background, facts)?,
             names,
             rule: None,
         })
@@ -212,13 +220,8 @@ impl<'a> Search<'a> {
                 counts[name] = likely.chosen.count(listed.own(place));
             }
         }
-        let (background, care) = (&self.listed.background, self.purity.care());
         Ok(Round {
-            chosen: Chosen {
-                fitted: Fitted::of(&names, counts, care, background, self.facts)?,
-                names,
-                rule: None,
-            },
+            chosen: Chosen::from(names, counts, self.purity.care(), self.listed)?,
             taken: memory::copied(&likely.places)?,
             rule: None,
         })

@@ -33,31 +33,30 @@ pub(super) enum Best {
     These(Box<Chosen>),
 }
 
-/// What is best whatever the names are, if that can be said.
-pub(super) fn best_of_any(names: usize, facts: &Extrapolated) -> Result<Option<Best>> {
+/// Whether nothing is best, whichever names they are.
+pub(super) fn nothing_pays(names: usize, facts: &Extrapolated) -> Result<bool> {
     if names < 2 || facts.depth < 2 {
-        return Ok(Some(Best::Nothing));
+        return Ok(true);
     }
-    if facts.depth == 2 || names > facts.table.len() {
-        return Ok(None);
+    if facts.depth == 2 || names > facts.table.len() || all_cost_nothing(names, facts) {
+        return Ok(false);
     }
-    let [noise, least_of_all] = least_ranges(names, facts);
-    if is_short(names, facts) && PAYS * least_of_all <= noise {
-        // Even names that never occurred cost next to nothing.
-        return Ok(Some(Best::AsForIntervals));
-    }
-    let is_small = noise > CLEARLY_PAYS * range_as_it_is(facts)?;
-    Ok(is_small.then_some(Best::Nothing))
+    let [noise, _] = least_ranges(names, facts);
+    Ok(noise > CLEARLY_PAYS * range_as_it_is(facts)?)
 }
 
-/// What is best for a list, if [`best_of_any`] does not say it.
+/// What is best for a list, if [`nothing_pays`] does not say it.
 pub(super) fn best_of(listed: &Listed) -> Result<Best> {
-    if listed.names() > listed.facts.table.len() {
-        // Few names of a long list are taken out, and no weak ones: that costs nothing.
+    let (names, facts) = (listed.names(), &listed.facts);
+    if names < 2 {
+        return Ok(Best::Nothing); // one name, more than once
+    }
+    if names > facts.table.len() || facts.depth > 2 && all_cost_nothing(names, facts) {
+        // Few names of a long list are taken out, and no weak ones: that costs nothing either.
         return Ok(Best::AsForIntervals);
     }
-    if listed.facts.depth == 2 {
-        if listed.names() > listed.facts.width / 2 {
+    if facts.depth == 2 {
+        if names > facts.width / 2 {
             return Ok(Best::Nothing);
         }
         return if_it_pays(listed, &Likely::of(listed, None)?);
@@ -66,12 +65,12 @@ pub(super) fn best_of(listed: &Listed) -> Result<Best> {
     let fitted = &likely.chosen.fitted;
     if lowers(CLEARLY_PAYS, fitted, listed) {
         let occurred = fitted.number();
-        if occurred as f64 >= NEARLY_ALL * listed.names() as f64 {
+        if occurred as f64 >= NEARLY_ALL * names as f64 {
             return all(listed, &likely.chosen).map(these);
         }
         let deviation = fitted.spread / own_share(fitted).sqrt();
-        let [_, least_of_all] = least_ranges(listed.names(), &listed.facts);
-        if range_beyond(occurred, deviation, &listed.facts) <= PAYS * least_of_all {
+        let [_, least_of_all] = least_ranges(names, facts);
+        if range_beyond(occurred, deviation, facts) <= PAYS * least_of_all {
             return likely.fitted(listed).map(these);
         }
     }
@@ -128,6 +127,13 @@ fn all(listed: &Listed, known: &Chosen) -> Result<Chosen> {
     Chosen::all(listed, Some(known), Care::Fine)
 }
 
+/// Whether it costs next to nothing to take out all names of a short list, even those that never
+/// occurred.
+fn all_cost_nothing(names: usize, facts: &Extrapolated) -> bool {
+    let [noise, least_of_all] = least_ranges(names, facts);
+    is_short(names, facts) && PAYS * least_of_all <= noise
+}
+
 /// Whether what is left spreads less than this part of the table.
 fn lowers(part: f64, fitted: &Fitted, listed: &Listed) -> bool {
     fitted.spread <= part * own_share(fitted) * listed.background.spread
@@ -173,18 +179,16 @@ fn range_as_it_is(facts: &Extrapolated) -> Result<f64> {
     let number = rows.len() as f64;
     let mut sum = 0.0;
     for row in rows {
-        let first = row * facts.width;
-        let mut values = memory::copied(&facts.table[first..first + facts.width])?;
-        sum += range_of(&mut values);
+        sum += range_of(&mut memory::copied(facts.row(row))?);
     }
     Ok(sum / number)
 }
 
 /// The range of a row without the counts of names that the others chose.
 fn range_of_row(listed: &Listed, row: usize, others: &Listed, chosen: &Chosen) -> Result<f64> {
-    let (depth, width) = (listed.facts.depth, listed.facts.width);
-    let first = row * width;
-    let mut errors = memory::copied(&listed.facts.table[first..first + width])?;
+    let depth = listed.facts.depth;
+    let first = row * listed.facts.width;
+    let mut errors = memory::copied(listed.facts.row(row))?;
     let names = listed.list.chunks_exact(depth);
     for (own, known) in names.zip(others.list.chunks_exact(depth - 1)) {
         let cell = own[row];

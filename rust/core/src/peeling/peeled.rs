@@ -3,7 +3,7 @@
 use super::care::Care;
 use super::cells::{Cell, Extrapolated};
 use super::choice::Chosen;
-use super::gain::{Best, best_of, best_of_any, own_share};
+use super::gain::{Best, best_of, nothing_pays, own_share};
 use super::heaviest::Joint;
 use super::intervals::{Ends, Search, Tests};
 use super::listed::Listed;
@@ -158,8 +158,8 @@ impl Peeled {
         let Some(facts) = &self.facts else {
             return Ok(Best::Nothing);
         };
-        if let Some(best) = best_of_any(self.names.len() / facts.depth, facts)? {
-            return Ok(best);
+        if nothing_pays(self.names.len() / facts.depth, facts)? {
+            return Ok(Best::Nothing);
         }
         match self.listed()? {
             Some(listed) => best_of(listed),

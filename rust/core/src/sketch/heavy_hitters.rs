@@ -163,9 +163,9 @@ impl HeavySketch {
         weights: Option<&[u64]>,
         mut room: Vec<u64>,
     ) -> Result<()> {
-        // From here on nothing can fail.
         self.sketch
             .prepare_rows(StepRows::new(items, weights, &[])?)?;
+        // From here on nothing can fail.
         for start in (0..items.len()).step_by(room.len()) {
             let end = items.len().min(start + room.len());
             let weights = weights.map(|weights| &weights[start..end]);
