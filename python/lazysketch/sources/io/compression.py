@@ -67,8 +67,8 @@ def expanded(blocks: Iterator[bytes], *, name: str) -> tuple[Iterator[bytes], bo
         The blocks, and whether they were compressed.
 
     Raises:
-        SourceError: Plain data in a file with the name of a compressed one. While iterating:
-            damaged, truncated, or zstd without pyarrow.
+        SourceError: Plain data in a file with the name of a compressed one; a Python without the
+            module that the data need. While iterating: damaged, truncated, or zstd without pyarrow.
     """
     first = b""
     # Wait for more bytes only while these could still become a known magic number.
@@ -204,13 +204,18 @@ def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _unbzip2(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    import bz2  # late, as lzma: most inputs are not compressed
-
+    try:
+        import bz2  # late, as lzma: most inputs are not compressed
+    except ImportError:
+        raise _built_without("bz2", name=name, kind="bz2", command="bzip2") from None
     return _members(blocks, name, kind="bz2", create=bz2.BZ2Decompressor, undecodable=OSError)
 
 
 def _unxz(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    import lzma
+    try:
+        import lzma
+    except ImportError:
+        raise _built_without("lzma", name=name, kind="xz", command="xz") from None
 
     def create() -> _Decompressor:
         return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_MEMORY_LIMIT)
@@ -247,6 +252,14 @@ def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
             expanded_to += len(block)
             check_expansion(expanded_to, read=read, of="bytes", name=name)
             yield block
+
+
+def _built_without(module: str, *, name: str, kind: str, command: str) -> SourceError:
+    """Return the error of a Python that was built, or is installed, without a library."""
+    return SourceError(
+        f"{name}: expected a Python with the module {module} for {kind} data, got one that was "
+        f"built without it; use another Python, or decompress the data first ({command} -dc)"
+    )
 
 
 def _undecodable(error: Exception, name: str, kind: str) -> SourceError:

@@ -175,6 +175,22 @@ def test_a_python_without_lzma_reads_other_kinds(
         content(path)
 
 
+@pytest.mark.parametrize(("kind", "module"), [("bz2", "bz2"), ("xz", "lzma")])
+def test_a_python_without_a_module_names_it_and_the_kind_of_data(
+    path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, module: str
+) -> None:
+    """Its own half is missing there, ``_bz2``; the module of the standard library is not."""
+    path.write_bytes(KINDS[kind](b"a\n"))
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, f"_{module}", None)
+    expected = f"input: expected a Python with the module {module} for {kind} data, got one"
+    with pytest.raises(SourceError, match=expected) as raised:
+        content(path)
+    assert raised.value.__suppress_context__
+    monkeypatch.undo()
+    assert content(path) == b"a\n"
+
+
 def test_without_pyarrow_zstd_names_the_missing_package(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
