@@ -193,4 +193,22 @@ BUGS_OF_PIPELINES: Final = (
             ("strict or not self._pipeline.steps or (failed and waits)", "False"),
         ),
     ),
+    PlantedBug(
+        name="items-of-rows-stated-as-people",
+        subject="accounting",
+        claim="A store takes the distinct items of any pipeline for people.",
+        caught_by="tests/unit/store/test_descriptions.py::"
+        "test_distinct_items_of_rows_are_not_taken_for_people",
+        patch=edited(
+            "lazysketch.store.stored_pipeline:people_protected_in",
+            ('plain.get("user") is None', "False"),
+        ),
+    ),
+    PlantedBug(
+        name="not-private-stated-as-private",
+        subject="accounting",
+        claim="A store states a guarantee for an object that is NOT PRIVATE.",
+        caught_by="tests/unit/store/test_descriptions.py::test_units_without_a_sum_are_stated_each",
+        patch=edited("lazysketch.store.spent:_unit_of", ("not counts.private", "False")),
+    ),
 )

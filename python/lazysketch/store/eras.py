@@ -8,7 +8,7 @@ published last is public, and is kept.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ class Eras:
         id: its id, from which the ids of all its objects follow.
         anchored: whether it may go on in another life: it was begun under an anchor.
         copied: whether one was begun because the store may be an older copy.
-        spent: the guarantees of all objects of all eras.
+        parts: what each object of each era spends: its name, the era and a description.
         earlier: what an object published last in earlier eras, one release per table.
     """
 
@@ -73,10 +73,16 @@ class Eras:
             pairs = zip(before or releases, releases, strict=True)
             self.earlier[name] = [_together(one, last) for one, last in pairs]
 
-    @property
-    def spent(self) -> Spent:
-        """What all objects of all eras spend together."""
-        parts: list[SpentPart] = [part_of(*part) for part in self.parts]
+    def spent(self, of_people: Container[str] = ()) -> Spent:
+        """Return what all objects of all eras spend together.
+
+        Args:
+            of_people: names of the objects whose distinct items, if they have any, are people.
+        """
+        parts: list[SpentPart] = [
+            part_of(name, era, privacy, items_are_people=name in of_people)
+            for name, era, privacy in self.parts
+        ]
         return Spent(tuple(parts), complete=not self.copied)
 
     def described(self) -> tuple[dict[str, Any], list[bytes]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any, Final
 
@@ -19,12 +19,17 @@ from lazysketch.sketches.live_state import exclusive
 from lazysketch.sketches.ranges import Ranges
 from lazysketch.store.ingestion import checked_name
 from lazysketch.store.recovered_objects import note_record
-from lazysketch.store.stored_pipeline import StoredPipeline, noted_split, split_of_note
+from lazysketch.store.stored_pipeline import (
+    StoredPipeline,
+    noted_split,
+    people_protected_in,
+    split_of_note,
+)
 from lazysketch.store.windows_by_name import WindowsByName
 from lazysketch.sums.sums import Sums
 from lazysketch.sums.sums_spec import SumsSpec
 
-__all__ = ["PipelinesByName"]
+__all__ = ["PipelinesByName", "parts_of_people"]
 
 _NOTE: Final = "\0pipeline "  # names of sources are printable, so none is this one
 
@@ -181,6 +186,20 @@ class PipelinesByName(WindowsByName):
                 raise ArgumentValueError("into: expected an open object of this store, got another")
             return
         super()._check_open(into)
+
+
+def parts_of_people(notes: Mapping[str, str]) -> Set[str]:
+    """Return the names of the objects that are parts of pipelines that protect people.
+
+    Args:
+        notes: of a store, which has one for each of its pipelines.
+    """
+    names: set[str] = set()
+    for noted, note in notes.items():
+        if noted.startswith(_NOTE):
+            own = noted.removeprefix(_NOTE)
+            names.update(f"{own}/{part}" for part in people_protected_in(note))
+    return names
 
 
 def _without_seed(spec: SumsSpec) -> SumsSpec:

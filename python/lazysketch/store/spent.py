@@ -5,17 +5,25 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
-from lazysketch.privacy.person_bound import CountedEvents, CountedOnce, PersonBound
+from lazysketch.privacy.person_bound import (
+    CountedEvents,
+    CountedOnce,
+    CountedPerson,
+    PersonBound,
+    protects_people,
+)
 from lazysketch.privacy.sums_privacy import SumsPrivacy
 
 __all__ = ["Spent", "SpentPart", "part_of", "plain_privacy"]
+
+_NOT_PRIVATE: Final = "NOT PRIVATE"
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,8 @@ class Spent:
     ``delta``), or every person where people are bounded. An object spends its guarantee once in
     each era, when it is made there, and the account is durable before anything of it is read.
     Windows with a bound protect a person within one of them: more of them are as many parts.
+    Objects that protect different units, or have different relations, have no sum: ``epsilon`` and
+    ``counts`` are refused then, and ``str()`` states each unit by itself.
 
     Attributes:
         parts: one for each object of each era, in order.
@@ -74,7 +84,11 @@ class Spent:
 
     @property
     def epsilon(self) -> float:
-        """Epsilon of all parts together, at :attr:`delta`."""
+        """Epsilon of all parts together, at :attr:`delta`.
+
+        Raises:
+            ArgumentValueError: as for :attr:`counts`, if there are several parts.
+        """
         basic = math.fsum(part.epsilon for part in self.parts)
         if len(self.parts) > 1:
             names = math.fsum(part.discovery_epsilon for part in self.parts)
@@ -90,7 +104,11 @@ class Spent:
 
     @property
     def mu(self) -> float:
-        """The mu of all counts together, without names; 0 if nothing is spent."""
+        """The mu of all counts together, without names; 0 if nothing is spent.
+
+        Raises:
+            ArgumentValueError: as for :attr:`counts`.
+        """
         return self.counts.mu if self.parts else 0.0
 
     @property
@@ -110,8 +128,35 @@ class Spent:
         eras = len({part.era for part in self.parts})
         places = sorted({part.within for part in self.parts if part.within is not None})
         where = f", for a person within {places[0]}" if places else ""
-        line = f"({self.epsilon:.4g}, {self.delta:.4g})-DP in {eras} eras{more}{where}"
-        return line.replace("1 eras", "1 era")
+        what = self._by_unit()
+        stated = what[0] if len(what) == 1 else f"{' and '.join(what)}, which have no sum,"
+        lives = "1 era" if eras == 1 else f"{eras} eras"
+        return f"{stated} in {lives}{more}{where}"
+
+    def _by_unit(self) -> list[str]:
+        """Return a guarantee for each group of parts that can be composed, in words."""
+        groups: dict[str, list[SpentPart]] = {}
+        for part in self.parts:
+            groups.setdefault(_unit_of(part), []).append(part)
+        stated = []
+        for unit, parts in groups.items():
+            together = Spent(tuple(parts), self.complete)
+            if unit.startswith(_NOT_PRIVATE):
+                stated.append(unit)
+                continue
+            pair = f"({together.epsilon:.4g}, {together.delta:.4g})-DP"
+            stated.append(pair if len(groups) == 1 else f"{pair} {unit}")
+        return stated
+
+
+def _unit_of(part: SpentPart) -> str:
+    """Return whom an object protects, or why it protects nobody."""
+    for counts in part.counts:
+        if not counts.private:
+            return f"{_NOT_PRIVATE}: {'; '.join(counts.not_private_because)}"
+    counts = part.counts[0]
+    whom = "person" if protects_people(counts.person_bound) else "event"
+    return f"per {whom} ({counts.relation})"
 
 
 def plain_privacy(stored: Any) -> dict[str, Any]:
@@ -137,15 +182,21 @@ def plain_privacy(stored: Any) -> dict[str, Any]:
     }
 
 
-def part_of(name: str, era: int, plain: Mapping[str, Any]) -> SpentPart:
+def part_of(
+    name: str, era: int, plain: Mapping[str, Any], *, items_are_people: bool = False
+) -> SpentPart:
     """Return the part that :func:`plain_privacy` described.
 
     Args:
         name: name of the object.
         era: number of its era.
         plain: the description.
+        items_are_people: whether distinct items are the people of a pipeline, which their count
+            does not know: it is charged for the same, and protects all that a person does.
     """
     counts = tuple(map(_privacy_of, plain["counts"]))
+    if items_are_people and any(isinstance(it.person_bound, CountedOnce) for it in counts):
+        counts = tuple(replace(it, person_bound=CountedPerson()) for it in counts)
     names = (plain.get("discovery epsilon", 0.0), plain.get("discovery delta", 0.0))
     within = plain.get("within")
     return SpentPart(name, era, plain["epsilon"], plain["delta"], counts, *names, within)

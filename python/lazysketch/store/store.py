@@ -16,7 +16,7 @@ from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.checkpoint_header import header_of
 from lazysketch.store.ingestion import checked_name
-from lazysketch.store.pipelines_by_name import PipelinesByName
+from lazysketch.store.pipelines_by_name import PipelinesByName, parts_of_people
 from lazysketch.store.spent import Spent
 from lazysketch.store.stored_distinct import StoredDistinct
 from lazysketch.store.stored_distribution import StoredDistribution
@@ -108,7 +108,7 @@ class Store(PipelinesByName):
     @property
     def spent(self) -> Spent:
         """The guarantees of all objects of all eras together, in this life and before."""
-        return self._eras.spent
+        return self._eras.spent(parts_of_people(self._journal.notes))
 
     @property
     def era(self) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lazysketch.pipelines.columns import RowsOfStream
     from lazysketch.pipelines.part import Live
 
-__all__ = ["StoredPipeline", "noted_split", "split_of_note"]
+__all__ = ["StoredPipeline", "noted_split", "people_protected_in", "split_of_note"]
 
 
 class StoredPipeline(Pipeline):
@@ -221,6 +221,17 @@ def noted_split(
     plain = [[one.share, one.error_growth] for one in shares]
     note = {"parts": list(names), "whole": whole, "pairs": split.pairs, "shares": plain}
     return json.dumps(note if user is None else {**note, "user": user})
+
+
+def people_protected_in(note: str) -> list[str]:
+    """Return the names of the parts of a pipeline that protects people; none if it protects rows.
+
+    Args:
+        note: result of :func:`noted_split`.
+    """
+    plain = json.loads(note)
+    parts: list[str] = plain["parts"]
+    return [] if plain.get("user") is None else parts
 
 
 def split_of_note(

@@ -168,7 +168,10 @@ def test_what_was_spent_is_stated_without_a_sum_for_mixed_relations(
     host.open_streams([settings(name="other", relation="zero-out", epsilon=2.0)])
     answer = operator.get("/v1/spent")
     assert answer.status_code == 200
-    assert answer.json()["sentence"].startswith("no sum of streams with different relations")
+    assert answer.json()["sentence"] == (
+        "(4, 1e-06)-DP per event (substitution) and (2, 1e-06)-DP per event (zero-out), "
+        "which have no sum, in 1 era"
+    )
     found = [(one["stream"], one["epsilon"]) for one in answer.json()["parts"]]
     assert found == [("pages", 4.0), ("other", 2.0)]
 
