@@ -159,7 +159,7 @@ def _subjects() -> list[Subject]:
         *(_of(kind, {"lengths": (8, 32)}) for kind in (ls.ipv4_prefixes, ls.ipv6_prefixes)),
         *(_of(kind, {"depth": 2}) for kind in (ls.url_paths, ls.dns_names)),
         _of(lambda part: ls.compose(privacy, part), {"part": privacy}, name="compose"),
-        _of(ls.Composition, {"parts": (privacy, privacy)}),
+        _of(ls.Composition, {"parts": (privacy, privacy), "stated_delta": 1e-6}),
         _of(ls.Key.from_bytes, {"secret": bytes(32)}),
         _of(seeded_key, {"seed": 1, "sketch_id": None}),
         _of(fixed_id, {"key": ls.Key.generate(), "sketch_id": bytes(16)}),

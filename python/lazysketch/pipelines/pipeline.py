@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -298,8 +299,9 @@ class Pipeline(ClosedByBlock, LiveState):
 
     @property
     def privacy(self) -> Composition:
-        """The guarantee of all parts together."""
-        return together(self._live.values(), of_people=self._user is not None)
+        """The guarantee of all parts together, stated at :attr:`delta`."""
+        joint = together(self._live.values(), of_people=self._user is not None)
+        return replace(joint, stated_delta=self.delta)
 
     @property
     def shares(self) -> dict[str, PrivacyShare]:

@@ -71,11 +71,13 @@ class Composition:
     Args:
         parts: one description per sketch, all private, all with one relation.
         plain: pairs (epsilon, delta) of other mechanisms, for the same relation and events.
+        stated_delta: the delta at which the guarantee is stated; None for that of the parts.
 
     Raises:
         ArgumentTypeError: ``parts`` is not a tuple of :class:`Privacy`, or ``plain`` not one of
             :class:`PlainPart`.
-        ArgumentValueError: no part, a part that is NOT PRIVATE, or mixed relations.
+        ArgumentValueError: no part, a part that is NOT PRIVATE, mixed relations, or a delta outside
+            its range.
 
     Source: Dong, Roth and Su 2022, Corollary 3.3.
 
@@ -91,6 +93,7 @@ class Composition:
 
     parts: tuple[Privacy, ...]
     plain: tuple[PlainPart, ...] = ()
+    stated_delta: float | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts can be composed."""
@@ -105,6 +108,9 @@ class Composition:
             raise ArgumentTypeError(f"plain: expected a tuple of PlainPart, got {found}")
         object.__setattr__(self, "plain", plain)
         check_together(self.parts, self.plain)
+        if self.stated_delta is not None:
+            stated = checked_delta(self.stated_delta, "stated_delta")
+            object.__setattr__(self, "stated_delta", stated)
 
     @property
     def relation(self) -> Relation | None:
@@ -168,9 +174,11 @@ class Composition:
         """The delta at which the guarantee is stated.
 
         Returns:
-            The smallest delta of a part; with plain pairs the sum of all deltas, below which no
-            epsilon is known.
+            ``stated_delta``; by default the smallest delta of a part, and with plain pairs the sum
+            of all deltas, below which no epsilon is known.
         """
+        if self.stated_delta is not None:
+            return self.stated_delta
         if not self.plain:
             return min(part.delta for part in self.parts)
         deltas = sum_up(part.delta for part in self.parts_to_compose)

@@ -297,11 +297,12 @@ def checked_epsilon(value: object) -> float:
     return epsilon
 
 
-def checked_delta(value: object) -> float:
+def checked_delta(value: object, name: str = "delta") -> float:
     """Return delta as a float, or raise.
 
     Args:
-        value: value of the argument ``delta``.
+        value: value of the argument.
+        name: of the argument.
 
     Returns:
         The value, ``1e-280 <= delta < 1``.
@@ -315,10 +316,10 @@ def checked_delta(value: object) -> float:
         1e-08
     """
     wanted = "a number above 0 and below 1"
-    delta = checked_real("delta", value, wanted=wanted)
+    delta = checked_real(name, value, wanted=wanted)
     if not SMALLEST_DELTA <= delta < 1.0:
         least = f", at least {SMALLEST_DELTA:g}" if delta < 1.0 else ""
-        raise ArgumentValueError(f"delta: expected {wanted}{least}, got {delta:g}")
+        raise ArgumentValueError(f"{name}: expected {wanted}{least}, got {delta:g}")
     return delta
 
 

@@ -197,3 +197,22 @@ def test_totals_of_counts_are_never_rounded_down() -> None:
             assert exact <= Fraction(getattr(together, name)) <= exact * Fraction(1 + 1e-12)
         for name in ("epsilon_numeric", "tail"):
             assert Fraction(getattr(together, name)) >= number * Fraction(getattr(one, name))
+
+
+def test_a_guarantee_is_stated_at_the_delta_that_is_asked_for() -> None:
+    parts = described(1.0, 1e-6), described(2.0, 1e-6)
+    stated = Composition(parts, stated_delta=1e-5)
+    assert (stated.delta, stated.epsilon) == (1e-5, compose(*parts).epsilon_at(1e-5))
+    assert str(stated).startswith(f"({stated.epsilon:g}, 1e-05)-DP")
+    with_pair = Composition(parts, compose((0.5, 1e-5)).plain, stated_delta=1e-6)
+    assert with_pair.epsilon == math.inf
+    assert "the parts spend delta = " in str(with_pair)
+
+
+@pytest.mark.parametrize(
+    ("delta", "error"),
+    [(0.0, ArgumentValueError), (1.0, ArgumentValueError), ("1e-6", ArgumentTypeError)],
+)
+def test_a_wrong_delta_is_named(delta: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="^stated_delta: expected a number above 0 and below 1"):
+        Composition((described(1.0, 1e-6),), stated_delta=delta)  # type: ignore[arg-type]
