@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tools.accuracy import (
     coverage,
+    decoded_lists,
     estimators,
     heavy_hitters,
     known_names,
@@ -31,6 +32,12 @@ def _coverage(data: Path, seeds: int) -> str:
         for cell in coverage.measure(name, kind, schedule, data=data, seeds=seeds)
     ]
     return coverage.table(cells)
+
+
+def _decoded_lists(data: Path, seeds: int) -> str:
+    names = decoded_lists.STREAMS
+    cells = [cell for name in names for cell in decoded_lists.measure(name, data=data, seeds=seeds)]
+    return decoded_lists.table(cells)
 
 
 def _estimators(data: Path, seeds: int) -> str:
@@ -81,6 +88,7 @@ def _weighted_names(data: Path, seeds: int) -> str:
 
 _TABLES = {
     "coverage": _coverage,
+    "decoded-lists": _decoded_lists,
     "estimators": _estimators,
     "heavy-hitters": _heavy_hitters,
     "known-names": _known_names,

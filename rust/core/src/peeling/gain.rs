@@ -16,6 +16,9 @@ const PAYS: f64 = 0.97;
 /// The same if that is so clear that no row is asked; and what noise alone has to leave to gain before
 /// names are looked for.
 const CLEARLY_PAYS: f64 = 0.9;
+/// Twice the deviation of the range of one normal value, relative to that range: of n values it is
+/// smaller by the root of n.
+const UNSURE: f64 = 2.33;
 /// The part of a list that has occurred from which the others may be taken out too.
 const NEARLY_ALL: f64 = 0.8;
 /// Range of the middle half of a normal distribution, in standard deviations.
@@ -42,7 +45,10 @@ pub(super) fn nothing_pays(names: usize, facts: &Extrapolated) -> Result<bool> {
         return Ok(false);
     }
     let [noise, _] = least_ranges(names, facts);
-    Ok(noise > CLEARLY_PAYS * range_as_it_is(facts)?)
+    // Few cells may have a small range by chance.
+    let cells = (tried_rows(facts).len() * facts.width) as f64;
+    let surely_pays = CLEARLY_PAYS + UNSURE / cells.sqrt();
+    Ok(noise > surely_pays * range_as_it_is(facts)?)
 }
 
 /// What is best for a list, if [`nothing_pays`] does not say it.
@@ -215,8 +221,8 @@ mod tests {
     use super::super::cells::{Background, Cell, mixed};
     use super::*;
 
-    /// A table of names with equal counts and of noise with the deviation 9.
-    fn table(signed: bool, [depth, width, names]: [usize; 3]) -> Listed {
+    /// A table of names with this count each and of noise with the deviation 9.
+    fn table(signed: bool, [depth, width, names]: [usize; 3], count: f64) -> Listed {
         let mut state = 7_u64;
         let mut draw = |end: usize| {
             state = mixed(state);
@@ -227,7 +233,7 @@ mod tests {
             for row in 0..depth {
                 let at = row * width + draw(width);
                 let sign = if signed && draw(2) == 1 { -1.0 } else { 1.0 };
-                table[at] += 500.0 * f64::from(sign);
+                table[at] += count * f64::from(sign);
                 list.push(Cell {
                     at: at as u32,
                     sign,
@@ -259,7 +265,7 @@ mod tests {
             (true, [3, 4096, 5000]),
             (false, [5, 4096, 2000]),
         ] {
-            let whole = table(signed, shape);
+            let whole = table(signed, shape, 500.0);
             let others = whole.without_row(0).unwrap();
             let all = Chosen::all(&others, None, Care::Exact).unwrap();
             let found = range_of_row(&whole, 0, &others, &all).unwrap();
@@ -271,6 +277,18 @@ mod tests {
                 "{shape:?}: {predicted} {found}"
             );
             assert!(noise < predicted);
+        }
+    }
+    /// Noise leaves nine tenths of the range, and somewhat more: a range of 1,024 values is known to
+    /// 4 %, one of 65,536 to half of a percent.
+    #[test]
+    fn names_are_looked_for_if_only_a_few_cells_say_that_none_pays() {
+        for (width, expected) in [(1 << 10, false), (1 << 16, true)] {
+            let listed = table(true, [3, width, width * 13 / 100], 12.0);
+            let (names, facts) = (listed.names(), &listed.facts);
+            let part = MIDDLE_HALF * facts.noise / range_as_it_is(facts).unwrap();
+            assert!((0.91..0.96).contains(&part), "{width}: {part}");
+            assert_eq!(nothing_pays(names, facts).unwrap(), expected, "{width}");
         }
     }
 }
