@@ -160,13 +160,11 @@ def _shift(matrices: Strategy, push: int) -> Integers:
 
 def _jumps(case: Case, difference: Integers, steps: int) -> Iterator[tuple[int, int, int]]:
     """Yield (cell, push, change) wherever the difference of two transcripts changes."""
-    before = np.zeros(case.cells, dtype=np.int64)
-    for step in range(1, steps + 1):
-        pushes, _ = case.progress(step)
-        now = difference[step - 1]
-        for cell in np.flatnonzero(now != before):
-            yield int(cell), int(pushes[cell % case.spec.width]), int(now[cell] - before[cell])
-        before = now
+    changes = np.diff(difference[:steps], axis=0, prepend=np.zeros((1, case.cells), dtype=np.int64))
+    for row in np.flatnonzero(changes.any(axis=1)).tolist():
+        pushes, _ = case.progress(row + 1)
+        for cell in np.flatnonzero(changes[row]).tolist():
+            yield cell, int(pushes[cell % case.spec.width]), int(changes[row, cell])
 
 
 _TRANSCRIPTS: dict[object, Integers] = {}

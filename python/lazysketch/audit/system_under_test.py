@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -89,9 +90,13 @@ class LibraryTable:
 
     def feed(self, items: Integers, *, weight: int = 1) -> None:
         """Take one step per entry: runs of events and runs of ticks, in turn."""
-        edges = np.flatnonzero(np.diff(items == NO_EVENT)) + 1
+        if not items.size:
+            return
+        idle = items == NO_EVENT
+        edges = np.flatnonzero(idle[1:] != idle[:-1]) + 1
         batches = self.sketch.schedule.name == "batch"
-        for run in np.split(items, edges) if items.size else []:
+        for start, end in pairwise([0, *edges.tolist(), items.size]):
+            run = items[start:end]
             if run[0] == NO_EVENT:
                 self.sketch.tick(int(run.size))
             elif batches:

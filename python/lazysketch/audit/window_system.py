@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -122,6 +123,7 @@ class WindowCase:
         return Rule(columns_of(table, HASH_SEED), self.person_bound or PersonBound(cells=1))
 
 
+@lru_cache(maxsize=1 << 14)
 def place_of(case: WindowCase, at: int) -> tuple[int, int] | None:
     """Return the window and the slice of an instant or step, by walking from one to the next.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -23,8 +24,8 @@ from tests.statistical.noise import Case, every_case
 
 import lazysketch as ls
 from lazysketch.audit import p_values
+from lazysketch.audit.case import NO_EVENT, places
 from lazysketch.audit.case import Case as Audited
-from lazysketch.audit.case import places
 from lazysketch.audit.claimed_noise import (
     ClaimedNoise,
     adaptive_delta,
@@ -36,9 +37,10 @@ from lazysketch.audit.claimed_noise import (
 from lazysketch.audit.confidence import Mistakes, upper_rate
 from lazysketch.audit.distinguisher import worst_step
 from lazysketch.audit.schedule_model import end_of_round, leaves, progress
-from lazysketch.audit.sensitivity import worst_pair
+from lazysketch.audit.sensitivity import moved_nodes, worst_pair
 from lazysketch.audit.strategy import strategy
 from lazysketch.audit.suite import epsilon_at
+from lazysketch.audit.system_under_test import Library
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.relations import CountKind
 from lazysketch.specification.schedules import Schedule
@@ -312,3 +314,44 @@ def test_the_worst_step_attains_the_claimed_distance() -> None:
     pair = worst_step(case, hash_seed=1, mechanism="tree")
     _, distance = pair.likelihood_ratio("tree")
     assert 0.98 * case.mu < distance <= case.mu
+
+
+# --- what a table is fed --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("schedule", [ls.RoundRobin(horizon=16), ls.Batch(horizon=16)])
+@pytest.mark.parametrize("weight", [1, 3])
+def test_runs_of_events_and_of_ticks_are_fed_in_their_order(schedule: Any, weight: int) -> None:
+    case = Audited.of("count-sketch", 2, 2, schedule, max_weight=3)
+    whole, single = (
+        Library().open(case, hash_seed=1, seed=1, sketch_id=bytes(16)) for _ in range(2)
+    )
+    stream = np.array([NO_EVENT, 1, 2, 2, NO_EVENT, NO_EVENT, 3, NO_EVENT, 1])
+    whole.feed(stream[:0])
+    whole.feed(stream, weight=weight)
+    for item in stream.tolist():
+        if item == NO_EVENT:
+            single.sketch.tick()
+        elif schedule.name == "batch":
+            single.sketch.update_batch([item], [weight])
+        else:
+            single.sketch.update(item, weight)
+    assert whole.sketch.release().step == single.sketch.release().step == len(stream)
+    assert (whole.read() == single.read()).all()
+
+
+@pytest.mark.parametrize("schedule", [ls.RoundRobin(horizon=16), ls.Geometric()])
+def test_what_moves_are_the_jumps_of_every_step(schedule: Any) -> None:
+    """In steps one by one: also at the first one, and back to where a cell was."""
+    case = Audited.of("count-min", 2, 2, schedule)
+    difference = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, -2, 0], [0, 3, -2, 0], [0, 0, 0, 1]])
+    matrices = strategy("tree", case.leaves)
+    moved = np.zeros((4, matrices.shift(1).size), dtype=np.int64)
+    before = np.zeros(4, dtype=np.int64)
+    for step, now in enumerate(difference, start=1):
+        for cell in range(4):
+            push = int(progress(schedule, 2, step)[0][cell % 2])
+            if now[cell] != before[cell]:
+                moved[cell] += (now[cell] - before[cell]) * matrices.shift(push)
+        before = now
+    assert (moved_nodes(case, matrices, difference) == moved.ravel()).all()
