@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from lazysketch.planning.reads import mean_wait
 from lazysketch.planning.request import Request
 from lazysketch.privacy.adaptive import adaptive_noise_multiplier
 from lazysketch.privacy.relations import table_sensitivity2
+from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import TableSpec
@@ -95,12 +96,12 @@ class Design:
             Steps and pushes.
         """
         steps = self.request.steps
-        taken = (steps - waited) // self.batch
-        pushes = self.schedule.pushes(self.width, taken)
         if self.finished:
-            whole = isinstance(self.schedule, Batch) and steps % self.batch == 0
-            final = self.spec.chosen_mechanism.final_pushes(pushes, nothing_pending=whole)
+            final = _final_pushes(
+                self.spec.chosen_mechanism, self.schedule, self.width, steps=steps, batch=self.batch
+            )
             return Public(np.full(self.width, float(steps)), final)
+        pushes = self.schedule.pushes(self.width, (steps - waited) // self.batch)
         if isinstance(self.schedule, Batch):
             return Public(np.full(self.width, float(steps - waited)), pushes)
         published = self.schedule.published_steps(self.width, steps)
@@ -201,17 +202,16 @@ class Noise:
         Raises:
             ArgumentValueError: no mechanism supports the privacy parameters.
         """
-        steps, batch = design.request.steps, design.batch
         design = replace(design, kind="count-min", depth=1)
-        mechanism = design.spec.chosen_mechanism
-        if design.finished:
-            pushes = design.public().pushes
-        else:
-            first = design.schedule.pushes(design.width, (steps - steps // 2) // batch)
-            last = design.schedule.pushes(design.width, steps // batch)
-            spread = np.linspace(max(int(first.min()), 1), int(last.max()), _PUSHES)
-            pushes = np.unique(spread.astype(np.int64))
-        return cls(design.spec.sigma, float(mechanism.variances(pushes).mean()))
+        variance = _mean_variance(
+            design.spec.chosen_mechanism,
+            design.schedule,
+            design.width,
+            steps=design.request.steps,
+            batch=design.batch,
+            finished=design.finished,
+        )
+        return cls(design.spec.sigma, variance)
 
     def deviation(self, design: Design) -> float:
         """Return the standard deviation of a cell's noise, in counts.
@@ -234,3 +234,28 @@ class Noise:
             for depth in (design.depth, 1)
         )
         return self.sigma * rows / row * math.sqrt(self.variance * own / single)
+
+
+# The search for a bound of people asks for the same tables with every bound: most of its time.
+@lru_cache(maxsize=1 << 12)
+def _mean_variance(
+    mechanism: Mechanism, schedule: Planned, width: int, *, steps: int, batch: int, finished: bool
+) -> float:
+    """Return the variance of :class:`Noise`."""
+    if finished:
+        pushes = _final_pushes(mechanism, schedule, width, steps=steps, batch=batch)
+    else:
+        first = schedule.pushes(width, (steps - steps // 2) // batch)
+        last = schedule.pushes(width, steps // batch)
+        spread = np.linspace(max(int(first.min()), 1), int(last.max()), _PUSHES)
+        pushes = np.unique(spread.astype(np.int64))
+    return float(mechanism.variances(pushes).mean())
+
+
+def _final_pushes(
+    mechanism: Mechanism, schedule: Planned, width: int, *, steps: int, batch: int
+) -> npt.NDArray[np.int64]:
+    """Return the push of each column by ``finish()`` after all steps."""
+    whole = isinstance(schedule, Batch) and steps % batch == 0
+    pushes = schedule.pushes(width, steps // batch)
+    return mechanism.final_pushes(pushes, nothing_pending=whole)

@@ -236,7 +236,7 @@ def _between_middle_rows(errors: Array, depth: int) -> float:
     return float(np.mean(rows[depth // 2] - rows[depth // 2 - 1]))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=128)  # of the widths of a search, at 4,096 numbers
 def _scattered(size: int) -> Array:
     """Return the quantiles of the normal distribution in a fixed random order."""
     ranks = (np.arange(size) + 0.5) / size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 
 import lazysketch as ls
 from lazysketch import testing
-from lazysketch.planning.design import Design, noise_variances, round_length
+from lazysketch.planning.design import Design, Noise, noise_variances, round_length
 from lazysketch.planning.prediction import tails
-from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.planning.request import request_of
+from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-8}
 
@@ -42,6 +44,52 @@ def test_no_column_waits_longer_than_a_round(schedule: RoundRobin | Geometric, s
         # A round of the geometric schedule is 1 % of the stream at its own beginning.
         assert length * 0.7 <= age.max() <= length
         assert age.mean() == pytest.approx(length / 2, rel=0.35)
+
+
+def test_the_noise_is_that_of_the_design_whatever_was_asked_before() -> None:
+    """Of designs that differ in one thing each: what is kept of one is not taken for another."""
+    asked = request_of(
+        **dict.fromkeys(("events_per_second", "duration", "horizon", "mean_weight", "sample")),
+        **dict.fromkeys(("kind", "relative_error", "memory", "skew", "distinct", "user")),
+        steps=50_000,
+        relation="substitution",
+        max_weight=1,
+        max_events_per_user=1,
+        share=0.1,
+        confidence=0.95,
+        reads="continually",
+        **PROMISE,
+    )
+    at_end, shorter = replace(asked, reads="end"), replace(asked, steps=20_007)
+    first = Design(asked, "count-min", 3, 64, RoundRobin(horizon=50_000))
+    batches = replace(first, schedule=Batch(horizon=500), batch=100)
+    designs = [
+        *(replace(first, request=request) for request in (asked, at_end, shorter)),
+        *(replace(batches, request=request) for request in (asked, at_end, shorter)),
+        replace(first, width=100),
+        replace(first, width=100, request=at_end),
+        replace(first, schedule=RoundRobin(horizon=50_000, period=3)),
+        replace(first, schedule=Geometric()),
+        replace(first, schedule=Geometric(), request=at_end),
+        replace(first, schedule=Single(), request=at_end),
+        replace(batches, batch=120, request=at_end),
+        replace(first, request=replace(asked, max_events_per_user=2)),
+    ]
+    wanted = []
+    for design in designs:
+        mechanism, steps = design.spec.chosen_mechanism, design.request.steps // design.batch
+        pushes = design.schedule.pushes(design.width, steps)
+        if design.finished:
+            whole = isinstance(design.schedule, Batch) and not design.request.steps % design.batch
+            pushes = mechanism.final_pushes(pushes, nothing_pending=whole)
+        else:
+            half = design.request.steps - design.request.steps // 2
+            least = design.schedule.pushes(design.width, half // design.batch).min()
+            pushes = np.unique(np.linspace(max(least, 1), pushes.max(), 33).astype(np.int64))
+        wanted.append(np.mean(mechanism.variances(pushes)))
+    for _ in range(2):
+        assert [Noise.of(design).variance for design in designs] == wanted
+    assert len(set(wanted)) > 6
 
 
 def measured(plan: ls.Plan, events: np.ndarray, items: np.ndarray) -> tuple[float, float]:
