@@ -7,6 +7,7 @@ as from a real release.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -79,16 +80,16 @@ class SimulatedTable:
         Returns:
             The table.
         """
-        request, workload = design.request, design.request.workload
+        request, shape = design.request, (design.width, design.depth, columns, seed)
         shown = np.arange(columns) * design.width // columns
         public = design.public(waited=waited)
         published = public.steps[shown]
         variance = noise_variances(design, public.pushes[shown])
-        if named is not None:
-            workload = named.rest
         signed = design.kind == "count-sketch"
-        cells = workload.cells(design.width, rows=design.depth, columns=columns, seed=seed)[signed]
-        if named is not None:
+        if named is None:
+            cells = _shared_cells(request.workload, *shape)[signed]
+        else:
+            cells = _cells(named.rest, *shape)[signed]
             places, flipped = named.cells
             signs = np.where(flipped & signed, -1.0, 1.0)
             for row in range(design.depth):
@@ -105,6 +106,24 @@ class SimulatedTable:
             max_weight=request.max_weight,
         )
         return cls(values, published, model)
+
+
+def _cells(
+    workload: Workload, width: int, depth: int, columns: int, seed: int
+) -> tuple[Array, Array]:
+    return workload.cells(width, rows=depth, columns=columns, seed=seed)
+
+
+# A plan compares schedules and privacy parameters for one size: of five tables, four were known.
+@lru_cache(maxsize=8)
+def _shared_cells(
+    workload: Workload, width: int, depth: int, columns: int, seed: int
+) -> tuple[Array, Array]:
+    """Return cells that no one may change."""
+    found = _cells(workload, width, depth, columns, seed)
+    for cells in found:
+        cells.setflags(write=False)
+    return found
 
 
 def known_half_width(design: Design, *, count: float, names: int) -> float | None:

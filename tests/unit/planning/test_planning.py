@@ -223,14 +223,14 @@ def test_a_rate_for_a_time_is_a_number_of_steps() -> None:
     assert timed.to_dict() == ls.plan(steps=864_000, **PROMISE).to_dict()
 
 
-def test_every_form_of_a_sample_is_one_sample() -> None:
+def test_every_form_of_a_sample_is_one_sample(plan: ls.Plan) -> None:
     items = np.random.default_rng(3).zipf(1.5, 20_000) % 1_000
     forms: list[Any] = [items, items.tolist(), Counter(items.tolist()), map(str, items.tolist())]
     plans = [ls.plan(steps=10**6, memory=30_000, sample=form, **PROMISE) for form in forms]
     assert len({json.dumps(plan.to_dict()) for plan in plans}) == 1
     assert plans[0].sampled
     assert "must be public" in plans[0].explain()
-    assert "must be public" not in ls.plan(steps=10**6, **PROMISE).explain()
+    assert "must be public" not in plan.explain()
 
 
 def test_a_horizon_reduces_the_error() -> None:
@@ -279,8 +279,14 @@ def test_the_dominant_part_is_the_largest() -> None:
     assert noisy.noise > 5 * noisy.collisions
 
 
-def test_a_plot_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = ls.plan(steps=10**6, **PROMISE)
+@pytest.fixture(scope="module")
+def plan() -> ls.Plan:
+    return ls.plan(steps=10**6, **PROMISE)
+
+
+def test_a_plot_needs_matplotlib(
+    plan: ls.Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match=r"^plot: expected matplotlib .*lazysketch\[plot"):
         plan.plot(tmp_path / "a.png")
@@ -293,9 +299,9 @@ def test_a_plot_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
-def test_a_plot_is_drawn(tmp_path: Path, ending: str) -> None:
+def test_a_plot_is_drawn(plan: ls.Plan, tmp_path: Path, ending: str) -> None:
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    ls.plan(steps=10**6, **PROMISE).plot(tmp_path / f"a{ending}")
+    plan.plot(tmp_path / f"a{ending}")
     start = (tmp_path / f"a{ending}").read_bytes()[:200]
     assert {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF"}[ending] in (
         start if ending != ".svg" else (tmp_path / "a.svg").read_bytes()

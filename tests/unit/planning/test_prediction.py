@@ -11,9 +11,12 @@ import pytest
 
 import lazysketch as ls
 from lazysketch import testing
+from lazysketch.planning import simulation
 from lazysketch.planning.design import Design, Noise, noise_variances, round_length
 from lazysketch.planning.prediction import tails
-from lazysketch.planning.request import request_of
+from lazysketch.planning.request import Request, request_of
+from lazysketch.planning.simulation import SimulatedTable
+from lazysketch.planning.workload import Workload
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-8}
@@ -46,9 +49,8 @@ def test_no_column_waits_longer_than_a_round(schedule: RoundRobin | Geometric, s
         assert age.mean() == pytest.approx(length / 2, rel=0.35)
 
 
-def test_the_noise_is_that_of_the_design_whatever_was_asked_before() -> None:
-    """Of designs that differ in one thing each: what is kept of one is not taken for another."""
-    asked = request_of(
+def unbounded() -> Request:
+    return request_of(
         **dict.fromkeys(("events_per_second", "duration", "horizon", "mean_weight", "sample")),
         **dict.fromkeys(("kind", "relative_error", "memory", "skew", "distinct", "user")),
         steps=50_000,
@@ -60,6 +62,11 @@ def test_the_noise_is_that_of_the_design_whatever_was_asked_before() -> None:
         reads="continually",
         **PROMISE,
     )
+
+
+def test_the_noise_is_that_of_the_design_whatever_was_asked_before() -> None:
+    """Of designs that differ in one thing each: what is kept of one is not taken for another."""
+    asked = unbounded()
     at_end, shorter = replace(asked, reads="end"), replace(asked, steps=20_007)
     first = Design(asked, "count-min", 3, 64, RoundRobin(horizon=50_000))
     batches = replace(first, schedule=Batch(horizon=500), batch=100)
@@ -90,6 +97,32 @@ def test_the_noise_is_that_of_the_design_whatever_was_asked_before() -> None:
     for _ in range(2):
         assert [Noise.of(design).variance for design in designs] == wanted
     assert len(set(wanted)) > 6
+
+
+def simulated_values(design: Design, columns: int, seed: int) -> np.ndarray:
+    return SimulatedTable.of(design, columns=columns, waited=0, seed=seed).values
+
+
+def test_simulated_tables_are_those_of_their_design_whatever_was_asked_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Designs of one size share collisions: they are what each would have alone."""
+    asked, other = unbounded(), Workload.zipf(0.5, distinct=99, events=5e4)
+    first = Design(asked, "count-min", 3, 64, RoundRobin(horizon=50_000))
+    designs = [
+        first,
+        replace(first, kind="count-sketch"),
+        replace(first, schedule=Geometric()),
+        replace(first, depth=4),
+        replace(first, width=128),
+        replace(first, request=replace(asked, workload=other)),
+    ]
+    asked_of = [(design, *of) for design in designs for of in ((64, 1), (32, 1), (64, 2))]
+    tables = [simulated_values(*each) for each in asked_of * 2]
+    monkeypatch.setattr(simulation, "_shared_cells", simulation._cells)  # nothing is kept
+    alone = [simulated_values(*each) for each in asked_of]
+    for table, own in zip(tables, alone * 2, strict=True):
+        assert table.tolist() == own.tolist()
 
 
 def measured(plan: ls.Plan, events: np.ndarray, items: np.ndarray) -> tuple[float, float]:
