@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
 import importlib.util
+import io
 import pkgutil
 import re
 import subprocess
@@ -18,6 +20,7 @@ import pytest
 from tests.locations import ROOT
 
 import lazysketch
+from lazysketch.cli import main
 
 ENGINES = {
     "lazysketch.kafka": "confluent_kafka",
@@ -190,11 +193,20 @@ def test_make_targets_named_in_documents_exist() -> None:
 
 @cache
 def help_of(*verb: str) -> str:
-    """The help of the installed command; one process for each verb."""
+    """The help of a command."""
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        assert main([*verb, "--help"]) == 0
+    return shown.getvalue()
+
+
+def test_the_installed_command_is_that_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process of the program; all other commands are asked in this one."""
+    monkeypatch.setenv("COLUMNS", "80")
     program = Path(sys.executable).with_name("lazysketch")
-    return subprocess.run(
-        [program, *verb, "--help"], capture_output=True, text=True, check=True, timeout=60
+    shown = subprocess.run(
+        [program, "--help"], capture_output=True, text=True, check=True, timeout=60
     ).stdout
+    assert shown == help_of.__wrapped__()
 
 
 @pytest.mark.parametrize(("where", "command"), commands("lazysketch"))
