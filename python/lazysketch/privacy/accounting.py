@@ -22,7 +22,7 @@ from lazysketch.arguments import check_bools, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.curve import GaussianCurve, curve_of, ideal_bound
-from lazysketch.privacy.person_bound import PersonBound, checked_person_bound
+from lazysketch.privacy.person_bound import PersonBound, checked_stated_bound
 from lazysketch.privacy.relations import (
     LARGEST_DEPTH,
     Calibration,
@@ -105,7 +105,7 @@ class Privacy:
         checked_calibration(self.calibration)
         self._check_reasons()
         self._store("max_weight", checked_integer("max_weight", self.max_weight))
-        checked_person_bound(self.person_bound)
+        checked_stated_bound(self.person_bound)
         events = checked_integer("max_events_per_user", self.max_events_per_user)
         self._store("max_events_per_user", events)
         self._store("depth", checked_integer("depth", self.depth, most=LARGEST_DEPTH))

@@ -29,6 +29,7 @@ __all__ = [
     "bounds_in_words",
     "bounds_of_levels",
     "checked_person_bound",
+    "checked_stated_bound",
     "largest_bound",
     "protects_people",
 ]
@@ -211,11 +212,12 @@ def bounds_of_levels(value: object, *, levels: int) -> tuple[PersonBound | None,
         levels: number of levels.
 
     Raises:
-        ArgumentTypeError: neither a bound, nor bounds, nor None.
+        ArgumentTypeError: neither a bound, nor bounds, nor None; one as for
+            :func:`checked_person_bound`.
         ArgumentValueError: a wrong number of bounds, or different limits of people.
     """
     if value is None or isinstance(value, PersonBound):
-        return (value,) * levels
+        return (checked_person_bound(value),) * levels
     try:
         given = first_values(value, levels + 1) if isinstance(value, Sequence) else []
     except (TypeError, ValueError):  # cannot be iterated over, such as memory that was released
@@ -225,7 +227,7 @@ def bounds_of_levels(value: object, *, levels: int) -> tuple[PersonBound | None,
         raise ArgumentTypeError(
             f"person_bound: expected a PersonBound, a list of one per level, or None, got {got}"
         )
-    bounds = tuple(bound for bound in given if isinstance(bound, PersonBound))
+    bounds = tuple(bound for bound in map(checked_person_bound, given) if bound is not None)
     if len(bounds) != levels:
         raise ArgumentValueError(
             f"person_bound: expected {levels}, one per level, got {len(bounds)} or more"
@@ -238,10 +240,37 @@ def bounds_of_levels(value: object, *, levels: int) -> tuple[PersonBound | None,
 
 
 def checked_person_bound(value: object) -> PersonBound | None:
-    """Return a bound or None, or raise.
+    """Return a bound to count by, or None, or raise.
+
+    Guarantee: a table states the bound that it counts by. One that is counted once says what a
+    count of distinct items does, and no other table; its words would be false there.
 
     Args:
         value: value of the argument ``person_bound``.
+
+    Raises:
+        ArgumentTypeError: neither a bound nor None, or what a count of distinct items states.
+
+    Example:
+        >>> checked_person_bound(CountedOnce())
+        Traceback (most recent call last):
+        lazysketch.errors.ArgumentTypeError: person_bound: expected a PersonBound or None, got \
+CountedOnce, which says what a count of distinct items counts
+    """
+    if isinstance(value, CountedOnce | CountedPerson):
+        got = type(value).__name__
+        raise ArgumentTypeError(
+            f"person_bound: expected a PersonBound or None, got {got}, which says what a count of "
+            "distinct items counts"
+        )
+    return checked_stated_bound(value)
+
+
+def checked_stated_bound(value: object) -> PersonBound | None:
+    """Return what a guarantee says of people, or None, or raise.
+
+    Args:
+        value: value of the argument ``person_bound`` of a guarantee.
 
     Raises:
         ArgumentTypeError: neither a bound nor None.
