@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.planted.planted_bug import PlantedBug
 
+_LOCKS: Final = "tests/unit/store/test_locks.py::"
 _CAMPAIGN: Final = "lazysketch-store faults campaign::a_fault_at_any_operation_breaks_no_promise"
 
 BUGS_OF_THE_STORE: tuple[PlantedBug, ...] = (
@@ -92,5 +93,17 @@ BUGS_OF_THE_STORE: tuple[PlantedBug, ...] = (
         claim="A buffer that is used again still has the ends of its last records: commits panic.",
         caught_by="lazysketch-store faults "
         "early_writing::many_threads_append_and_commit_while_the_writer_works",
+    ),
+    PlantedBug(
+        name="lock-ended-by-closing-alone",
+        subject="durable state",
+        claim="A store that was closed stays locked while a forked child has its files open.",
+        caught_by=_LOCKS + "test_a_child_that_has_the_files_does_not_keep_a_store_open",
+    ),
+    PlantedBug(
+        name="lock-ended-by-a-forked-child",
+        subject="durable state",
+        claim="A forked child that drops its copy of a store lets another process open it.",
+        caught_by=_LOCKS + "test_a_child_that_drops_its_copy_does_not_end_the_lock",
     ),
 )

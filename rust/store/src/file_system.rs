@@ -1,6 +1,7 @@
 //! A directory of the operating system's file system.
 
 use crate::disk::{Disk, DiskFile, Lock};
+use lazysketch_core::planted;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -92,7 +93,9 @@ impl Drop for FileLock {
     /// Ends the lock at once. A child that another thread forks to start a command has the file open,
     /// too, until the command begins, and would keep it locked.
     fn drop(&mut self) {
-        if process::id() == self.process {
+        let is_own = process::id() == self.process;
+        let ends = planted!("lock-ended-by-a-forked-child", true, is_own);
+        if ends && !planted!("lock-ended-by-closing-alone") {
             // Closing the file ends the lock in any case.
             let _closed_instead = self.file.unlock();
         }
