@@ -25,6 +25,7 @@ __all__ = [
     "RowsOfStream",
     "column_of",
     "counted",
+    "counted_with_gaps",
     "people_of",
     "rows_of_part",
     "stream_of",
@@ -111,6 +112,21 @@ def counted(live: Live, rows: PartRows) -> list[tuple[object, object]]:
     if isinstance(live, HierarchicalHeavyHitters):
         return [(column, weights) for column in live.levels._columns(values)]
     return [(values, weights)]
+
+
+def counted_with_gaps(
+    live: Live, rows: PartRows
+) -> tuple[list[tuple[object, object]], npt.NDArray[np.int64]]:
+    """Return what each table of a statistic counts of some rows, and the rows without an event.
+
+    Args:
+        live: the statistic.
+        rows: what it counts of them.
+
+    Raises:
+        LazySketchError: as for :func:`counted`.
+    """
+    return counted(live, rows), rows.missing
 
 
 def stream_of(live: Live, rows: PartRows) -> RowsOfStream:
@@ -231,6 +247,9 @@ def without_missing(values: Any) -> Column:
 
     Args:
         values: a column.
+
+    Raises:
+        ArgumentTypeError: nothing that can be iterated over.
     """
     if isinstance(values, ColumnWithGaps):
         return values.values, np.array(values.missing, dtype=np.int64), values.rows
@@ -242,6 +261,9 @@ def without_missing(values: Any) -> Column:
     if hasattr(values, "is_null"):  # pyarrow, polars
         missing = np.asarray(values.is_null(), dtype=bool)
         return (values.filter(~missing) if missing.any() else values), *_positions(missing)
+    if not hasattr(values, "__iter__"):
+        got = type(values).__name__
+        raise ArgumentTypeError(f"rows: expected columns of values, got {got} in place of one")
     listed = list(values)
     absent = [position for position, value in enumerate(listed) if value is None]
     if not absent:

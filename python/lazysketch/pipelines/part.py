@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from lazysketch.arguments import checked_real
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
 from lazysketch.privacy.person_bound import PersonBound, checked_person_bound
 from lazysketch.privacy.relations import Relation
@@ -23,7 +24,7 @@ from lazysketch.sketches.private_sketches import (
 from lazysketch.sketches.ranges import Ranges
 from lazysketch.sums.sums import Sums
 
-__all__ = ["Live", "Part", "checked_parts", "of_people"]
+__all__ = ["Live", "Part", "checked_parts", "in_part", "of_people"]
 
 Live: TypeAlias = (
     LazyCountMin
@@ -229,6 +230,29 @@ def _check_weight(kind: type[Live], weight: object, options: Mapping[str, object
         raise ArgumentTypeError(f"weight: expected none for a part of {kind.__name__}, got one")
     if not isinstance(weight, str):
         raise ArgumentTypeError(f"weight: expected a text, got {type(weight).__name__}")
+
+
+@contextmanager
+def in_part(name: str) -> Iterator[None]:
+    """Let the errors of a block name the part of a pipeline in which they are.
+
+    Args:
+        name: of the part, which is public.
+
+    Raises:
+        LazySketchError: one of the block, with the name before its message.
+
+    Example:
+        >>> with in_part("pages"):
+        ...     raise ArgumentValueError("share: expected a number above 0, got -1")
+        Traceback (most recent call last):
+        lazysketch.errors.ArgumentValueError: part 'pages': share: expected a number above 0, got -1
+    """
+    try:
+        yield
+    except LazySketchError as error:
+        error.args = (f"part {name!r}: {error}",)
+        raise
 
 
 def checked_parts(parts: object) -> dict[str, Part]:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
+from lazysketch.pipelines.changes import change_parts
 from lazysketch.pipelines.columns import (
     Column,
     PartRows,
     column_of,
     counted,
+    counted_with_gaps,
     people_of,
     rows_of_part,
     stream_of,
     tables_of,
     without_missing,
 )
-from lazysketch.pipelines.part import Live, Part, checked_parts, of_people
-from lazysketch.pipelines.shares import PrivacyShare, shared_out, together
+from lazysketch.pipelines.part import Live, Part, checked_parts, in_part, of_people
+from lazysketch.pipelines.shares import PrivacyShare, made_parts, shared_out, together
 from lazysketch.privacy.composition import Composition
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = ["Pipeline"]
+
+Converted = TypeVar("Converted")
 
 
 class Pipeline(ClosedByBlock, LiveState):
@@ -125,10 +129,7 @@ class Pipeline(ClosedByBlock, LiveState):
             of_people=user is not None,
         )
         one = key_or_fresh(key)
-        live = [
-            part.made(*pair, relation=related, horizon=horizon, key=one)
-            for part, pair in zip(described.values(), split.pairs, strict=True)
-        ]
+        live = made_parts(described, split.pairs, relation=related, horizon=horizon, key=one)
         self._assemble(described, live, whole, split.shares, user=user)
 
     def _assemble(
@@ -191,14 +192,13 @@ class Pipeline(ClosedByBlock, LiveState):
             LiveStateError: called in a forked child process.
         """
         if self._user is not None:
-            streams = [stream_of(live, of_part) for live, of_part in self._columns(rows)]
+            streams = self._converted(stream_of, rows)
             self._count(_native.update_streams, streams)
             return
         of_tables, empty = [], []
-        for live, of_part in self._columns(rows):
-            found = counted(live, of_part)
+        for found, missing in self._converted(counted_with_gaps, rows):
             of_tables += found
-            empty += [of_part.missing] * len(found)
+            empty += [missing] * len(found)
         batches, weights = [one[0] for one in of_tables], [one[1] for one in of_tables]
         self._count(_native.update_rows_of_each, self._tables, batches, weights, empty)
 
@@ -219,13 +219,11 @@ class Pipeline(ClosedByBlock, LiveState):
             LiveStateError: called in a forked child process.
         """
         if self._user is not None:
-            streams = [stream_of(live, of_part) for live, of_part in self._columns(rows)]
+            streams = self._converted(stream_of, rows)
             in_one_step = [(*stream[:-1], None) for stream in streams]
             self._count(partial(_native.update_streams, in_one_step=True), in_one_step)
             return
-        of_tables = []
-        for live, of_part in self._columns(rows):
-            of_tables += counted(live, of_part)
+        of_tables = [one for found in self._converted(counted, rows) for one in found]
         batches, weights = [one[0] for one in of_tables], [one[1] for one in of_tables]
         self._count(_native.update_batch_of_all, self._tables, batches, weights)
 
@@ -369,15 +367,29 @@ class Pipeline(ClosedByBlock, LiveState):
         names = dict.fromkeys(name for part in self._parts.values() for name in part.columns)
         return [*(names if self._user is None else {**names, self._user: None})]
 
-    def _columns(self, rows: object) -> Iterator[tuple[Live, PartRows]]:
-        """Yield each part, and what it counts of the rows."""
+    def _converted(
+        self, convert: Callable[[Live, PartRows], Converted], rows: object
+    ) -> list[Converted]:
+        """Return what each part makes of the rows; errors name the part."""
+        converted = []
+        for name, live, of_part in self._columns(rows):
+            with in_part(name):
+                converted.append(convert(live, of_part))
+        return converted
+
+    def _columns(self, rows: object) -> Iterator[tuple[str, Live, PartRows]]:
+        """Yield the name of each part, the part, and what it counts of the rows."""
         columns = {name: without_missing(column_of(rows, name)) for name in self._names}
         lengths = {length for _, _, length in columns.values()}
         if len(lengths) > 1:
             raise ArgumentValueError("rows: expected columns of one length, got several lengths")
         users: Column | None = None if self._user is None else columns[self._user]
         for name, part in self._parts.items():
-            yield self._live[name], rows_of_part([columns[one] for one in part.columns], users)
+            yield (
+                name,
+                self._live[name],
+                rows_of_part([columns[one] for one in part.columns], users),
+            )
 
     @exclusive
     def _count(self, change: Callable[..., None], *args: object) -> None:
@@ -393,15 +405,7 @@ class Pipeline(ClosedByBlock, LiveState):
     @exclusive
     def _change(self, change: Callable[..., None], *args: object) -> None:
         """Change all parts in one call of the core, which no interrupt divides."""
-        work: Callable[..., object] = change
-        for live in self._live.values():  # nobody reads a hierarchy at levels of different steps
-            if isinstance(live, HierarchicalHeavyHitters):
-                work = partial(_locked, live, work)
-        work(*args)
-
-
-def _locked(live: HierarchicalHeavyHitters, work: Callable[..., object], *args: object) -> object:
-    return _native.call_locked(live._lock, work, args, {})
+        change_parts(self._live, change, *args)
 
 
 def _release_of(live: Live) -> AnyPart | tuple[Release, ...]:

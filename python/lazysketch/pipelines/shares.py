@@ -17,19 +17,21 @@ from typing import Final
 
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.pipelines.part import Live, Part
+from lazysketch.pipelines.part import Live, Part, in_part
 from lazysketch.pipelines.predictions import Growth, growth_of
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
 from lazysketch.privacy.person_bound import CountedPerson
 from lazysketch.privacy.relations import LARGEST_EPSILON, Relation
 from lazysketch.sketches.distinct_count import DistinctCount
+from lazysketch.sketches.keys import Key
 
 __all__ = [
     "PrivacyShare",
     "Split",
     "best_shares",
     "checked_shares",
+    "made_parts",
     "shared_out",
     "split_privacy",
     "together",
@@ -102,8 +104,7 @@ def shared_out(
     """
 
     def made(pairs: Sequence[tuple[float, float]]) -> list[Live]:
-        described = zip(parts.values(), pairs, strict=True)
-        return [part.made(*pair, relation=relation, horizon=horizon) for part, pair in described]
+        return made_parts(parts, pairs, relation=relation, horizon=horizon)
 
     default = _ROWS if horizon is None else horizon
     expected = checked_integer("rows", default if rows is None else rows, most=_LARGEST_ROWS)
@@ -117,6 +118,34 @@ def shared_out(
     )
     told = [PrivacyShare(one, growth.at(one)) for one, growth in zip(split, growths, strict=True)]
     return Split(tuple(pairs), tuple(told))
+
+
+def made_parts(
+    parts: Mapping[str, Part],
+    pairs: Sequence[tuple[float, float]],
+    *,
+    relation: Relation,
+    horizon: int | None,
+    key: Key | None = None,
+) -> list[Live]:
+    """Return the live objects of parts, each with its part of the privacy.
+
+    Args:
+        parts: by name.
+        pairs: (epsilon, delta) of each.
+        relation: neighbouring streams.
+        horizon: of the pipeline.
+        key: master key of all; a fresh one for each when None.
+
+    Raises:
+        ArgumentTypeError: an unknown option of a part, or one of a wrong type; it names the part.
+        ArgumentValueError: an option outside its range; it names the part.
+    """
+    made = []
+    for (name, part), pair in zip(parts.items(), pairs, strict=True):
+        with in_part(name):
+            made.append(part.made(*pair, relation=relation, horizon=horizon, key=key))
+    return made
 
 
 def together(parts: Iterable[Live], *, of_people: bool = False) -> Composition:
@@ -200,7 +229,10 @@ def checked_shares(shares: object, names: Sequence[str]) -> list[float]:
         raise ArgumentTypeError(f"shares: expected a mapping, got {type(shares).__name__}")
     if set(shares) != set(names):
         raise ArgumentValueError("shares: expected one for each part, got other names")
-    numbers = [checked_real("shares", shares[name]) for name in names]
+    numbers = []
+    for name in names:
+        with in_part(name):
+            numbers.append(checked_real("shares", shares[name]))
     return [number / sum(numbers) for number in numbers]
 
 

@@ -10,7 +10,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HierarchicalHeavyHitters
 from lazysketch.pipelines.part import Live, Part, checked_parts, of_people
-from lazysketch.pipelines.shares import Split, shared_out
+from lazysketch.pipelines.shares import Split, made_parts, shared_out
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
 from lazysketch.sketches.distinct_count import DistinctCount
@@ -139,15 +139,16 @@ class PipelinesByName(WindowsByName):
         horizon: int | None,
     ) -> list[Any]:
         """Open the objects of all parts."""
+        likes = made_parts(parts, split.pairs, relation=relation, horizon=horizon)
         return [
             self._part(
                 f"{name}/{own}",
                 part,
-                part.made(*pair, relation=relation, horizon=horizon),
+                like,
                 {"epsilon": pair[0], "delta": pair[1], "relation": relation},
                 horizon=horizon,
             )
-            for (own, part), pair in zip(parts.items(), split.pairs, strict=True)
+            for (own, part), like, pair in zip(parts.items(), likes, split.pairs, strict=True)
         ]
 
     def _part(

@@ -14,6 +14,7 @@ from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.pipelines import Pipeline
 from lazysketch.pipelines.columns import PartRows, people_of, tables_of, whole_numbers
+from lazysketch.pipelines.part import in_part
 from lazysketch.pipelines.shares import PrivacyShare, Split
 from lazysketch.store.calls import Call, Counts, Share, plain_counts
 from lazysketch.store.journal import Journal
@@ -79,9 +80,10 @@ class StoredPipeline(Pipeline):
         weights: list[Counts] = []
         users: list[_native.LoggedPeople] = []
         shares = []
-        for live, of_part in self._columns(rows) if method.startswith("update") else ():
-            batches, numbers = _logged(live, of_part)
-            people = _identified(live, of_part, events=len(batches[0]))
+        for name, live, of_part in self._columns(rows) if method.startswith("update") else ():
+            with in_part(name):
+                batches, numbers = _logged(live, of_part)
+                people = _identified(live, of_part, events=len(batches[0]))
             skipped = of_part.missing if method == "update_rows" else empty[0]
             counted = len(batches), len(skipped), len(numbers)
             shares.append(Share(_name_of(live), *counted, people=people is not None))

@@ -2,7 +2,9 @@
 
 use lazysketch_core::Error;
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use std::sync::OnceLock;
 
 pyo3::import_exception!(lazysketch.errors, ArgumentTypeError);
 pyo3::import_exception!(lazysketch.errors, ArgumentValueError);
@@ -44,4 +46,30 @@ pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
 /// such as those of this library, say something else.
 pub(crate) fn says_wrong_type(py: Python<'_>, error: &PyErr) -> bool {
     error.get_type(py).is(py.get_type::<PyTypeError>())
+}
+
+/// Say at which of several tables a change failed: a pipeline names the part whose table it is.
+pub(crate) fn at_table(py: Python<'_>, at: usize, error: PyErr) -> PyErr {
+    // Without the attribute the error is one of all tables.
+    let _said = error.value(py).setattr(intern!(py, "_table"), at);
+    error
+}
+
+/// Which of several tables refused a change: noted without the interpreter lock, said with it.
+#[derive(Default)]
+pub(crate) struct RefusedTable(OnceLock<usize>);
+
+impl RefusedTable {
+    /// Note the table if this is an error.
+    pub(crate) fn noted(&self, at: usize, checked: Result<(), Error>) -> Result<(), Error> {
+        checked.inspect_err(|_| _ = self.0.set(at))
+    }
+
+    /// Say in an error which table was noted, if one was.
+    pub(crate) fn said(&self, py: Python<'_>, error: PyErr) -> PyErr {
+        match self.0.get() {
+            Some(&at) => at_table(py, at, error),
+            None => error,
+        }
+    }
 }

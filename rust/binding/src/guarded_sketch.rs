@@ -1,7 +1,7 @@
 //! Guards of a private sketch: one lock, one process, no use after a failure.
 
 use crate::batches::{SHORT_BATCH, batch_of};
-use crate::errors::{ClosedError, raise};
+use crate::errors::{ClosedError, RefusedTable, raise};
 use crate::items::{Column, Target};
 use crate::maker_process::MakerProcess;
 use crate::weights::weights_of;
@@ -355,24 +355,24 @@ pub(crate) fn change_all_after(
     before: impl FnOnce() -> Result<()> + Send,
     change: impl Fn(usize, &mut Core) -> Result<()> + Sync,
 ) -> PyResult<()> {
-    let distinct: HashSet<_> = sketches
-        .iter()
+    let distinct: HashSet<_> = (sketches.iter())
         .map(|&one| std::ptr::from_ref(one))
         .collect();
     if distinct.len() < sketches.len() {
         return Err(raise(one_twice()));
     }
-    for sketch in sketches {
-        sketch.check_process()?;
-    }
-    py.detach(|| {
+    (sketches.iter()).try_for_each(|sketch| sketch.check_process())?;
+    let refused = RefusedTable::default();
+    let check = |at: usize, core: &mut Core| refused.noted(at, check(at, core));
+    let changed = py.detach(|| {
         let mut cores = Vec::with_capacity(sketches.len());
         for sketch in sketches {
             let lock = sketch.inner.lock();
             cores.push(lock.map_err(|poisoned| broken(poisoned.into_inner()))?);
         }
-        change_locked(&mut cores, &check, before, &change)
-    })
+        change_locked(&mut cores, check, before, &change)
+    });
+    changed.map_err(|error| refused.said(py, error))
 }
 
 /// As [`change_all`], for a change that takes less time than to release the interpreter lock.

@@ -4,7 +4,7 @@
 //! counts of them what its own bound admits, and a part that counts people themselves has no bound.
 
 use crate::bounded_change::{BoundedChange, Place, make_all};
-use crate::errors::ArgumentValueError;
+use crate::errors::{ArgumentValueError, at_table};
 use crate::logged_events::LoggedEvents;
 use crate::logged_people::LoggedPeople;
 use crate::people::{People, items_of};
@@ -35,7 +35,17 @@ pub(crate) fn update_streams<'py>(
     streams: Vec<RowsOfStream<'py>>,
     in_one_step: bool,
 ) -> PyResult<()> {
-    let converted: Vec<_> = streams.iter().map(Converted::of).collect::<PyResult<_>>()?;
+    let first_tables: Vec<usize> = (streams.iter())
+        .scan(0, |tables, stream| {
+            let first = *tables;
+            *tables += stream.1.len();
+            Some(first)
+        })
+        .collect();
+    let of_stream = |first: usize| move |error| at_table(py, first, error);
+    let converted: Vec<_> = (streams.iter().zip(&first_tables))
+        .map(|(stream, &first)| Converted::of(stream).map_err(of_stream(first)))
+        .collect::<PyResult<_>>()?;
     let steps = converted.iter().map(|stream| stream.rows());
     if !in_one_step && steps.clone().any(|rows| rows != converted[0].rows()) {
         let message = "streams: expected as many rows of each, got different numbers";
@@ -46,8 +56,10 @@ pub(crate) fn update_streams<'py>(
     } else {
         Place::Rows
     };
-    let changes: Vec<_> = (streams.iter().zip(&converted))
-        .map(|(stream, converted)| converted.change(stream, place))
+    let changes: Vec<_> = (streams.iter().zip(&converted).zip(&first_tables))
+        .map(|((stream, converted), &first)| {
+            converted.change(stream, place).map_err(of_stream(first))
+        })
         .collect::<PyResult<_>>()?;
     make_all(py, &changes)
 }

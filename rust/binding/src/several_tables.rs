@@ -6,7 +6,7 @@
 
 use crate::batches::{PreparedBatch, batch_of};
 use crate::bounded_change::Place;
-use crate::errors::ArgumentValueError;
+use crate::errors::{ArgumentValueError, at_table};
 use crate::event_batch::Events;
 use crate::guarded_sketch::{Core, GuardedSketch, change_all, change_all_briefly};
 use crate::heavy_sketch::HeavySketch;
@@ -58,9 +58,11 @@ fn batches_of<'py>(
     items: &[Bound<'py, PyAny>],
 ) -> PyResult<Vec<Batch<'py>>> {
     require_one_per_table("items", tables, items.len())?;
-    let pairs = tables.iter().zip(items);
+    let pairs = tables.iter().zip(items).enumerate();
     pairs
-        .map(|(table, items)| Batch::of(table, items))
+        .map(|(at, (table, items))| {
+            Batch::of(table, items).map_err(|error| at_table(table.py(), at, error))
+        })
         .collect()
 }
 

@@ -5,7 +5,7 @@ use crate::arrays::{Integers, Values, as_contiguous, integers_of};
 use crate::arrow;
 use crate::arrow_import;
 use crate::batches::{IterableValues, objects_of, refuse_single_values};
-use crate::errors::{ArgumentTypeError, ArgumentValueError, raise};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, at_table, raise};
 use crate::items::{count_of, small_count};
 use lazysketch_core::memory;
 use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -90,7 +90,11 @@ impl TableWeights {
     pub(crate) fn of_each(weights: &[Option<Bound<'_, PyAny>>]) -> PyResult<Self> {
         let mut first: Vec<Option<&Bound<'_, PyAny>>> = Vec::new();
         let (mut lists, mut of_table) = (Vec::new(), Vec::with_capacity(weights.len()));
-        for one in weights.iter().map(Option::as_ref) {
+        for (at, one) in weights.iter().map(Option::as_ref).enumerate() {
+            let of_table_at = |error| match one {
+                Some(one) => at_table(one.py(), at, error),
+                None => error,
+            };
             let is_same = |other: &Option<&Bound<'_, PyAny>>| match (other, one) {
                 (Some(other), Some(one)) => other.is(one),
                 (other, one) => other.is_none() && one.is_none(),
@@ -99,7 +103,7 @@ impl TableWeights {
                 Some(known) => known,
                 None => {
                     first.push(one);
-                    lists.push(weights_of(one)?);
+                    lists.push(weights_of(one).map_err(of_table_at)?);
                     lists.len() - 1
                 }
             });
