@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any, Protocol
 
 from tools.accuracy import (
     coverage,
@@ -34,28 +37,21 @@ def _coverage(data: Path, seeds: int) -> str:
     return coverage.table(cells)
 
 
-def _decoded_lists(data: Path, seeds: int) -> str:
-    names = decoded_lists.STREAMS
-    cells = [cell for name in names for cell in decoded_lists.measure(name, data=data, seeds=seeds)]
-    return decoded_lists.table(cells)
+class _ByStream(Protocol):
+    """A module that measures one stream after the other."""
+
+    @property
+    def STREAMS(self) -> Sequence[str]: ...  # noqa: N802 -- a constant of the module
+
+    def measure(self, name: str, *, data: Path, seeds: int) -> Iterator[Any]: ...
+
+    def table(self, cells: list[Any]) -> str: ...
 
 
-def _estimators(data: Path, seeds: int) -> str:
-    names = estimators.STREAMS
-    cells = [cell for name in names for cell in estimators.measure(name, data=data, seeds=seeds)]
-    return estimators.table(cells)
-
-
-def _heavy_hitters(data: Path, seeds: int) -> str:
-    names = heavy_hitters.STREAMS
-    cells = [cell for name in names for cell in heavy_hitters.measure(name, data=data, seeds=seeds)]
-    return heavy_hitters.table(cells)
-
-
-def _known_names(data: Path, seeds: int) -> str:
-    names = known_names.STREAMS
-    cells = [cell for name in names for cell in known_names.measure(name, data=data, seeds=seeds)]
-    return known_names.table(cells)
+def _by_stream(of: _ByStream, data: Path, seeds: int) -> str:
+    return of.table(
+        [cell for name in of.STREAMS for cell in of.measure(name, data=data, seeds=seeds)]
+    )
 
 
 def _schedules(data: Path, seeds: int) -> str:
@@ -78,24 +74,16 @@ def _simultaneous(data: Path, seeds: int) -> str:
     return simultaneous.table(cells)
 
 
-def _weighted_names(data: Path, seeds: int) -> str:
-    names = weighted_names.STREAMS
-    cells = [
-        cell for name in names for cell in weighted_names.measure(name, data=data, seeds=seeds)
-    ]
-    return weighted_names.table(cells)
-
-
-_TABLES = {
+_TABLES: dict[str, Callable[[Path, int], str]] = {
     "coverage": _coverage,
-    "decoded-lists": _decoded_lists,
-    "estimators": _estimators,
-    "heavy-hitters": _heavy_hitters,
-    "known-names": _known_names,
+    "decoded-lists": partial(_by_stream, decoded_lists),
+    "estimators": partial(_by_stream, estimators),
+    "heavy-hitters": partial(_by_stream, heavy_hitters),
+    "known-names": partial(_by_stream, known_names),
     "planner": _planner,
     "schedules": _schedules,
     "simultaneous": _simultaneous,
-    "weighted-names": _weighted_names,
+    "weighted-names": partial(_by_stream, weighted_names),
 }
 
 

@@ -25,7 +25,6 @@ __all__ = [
     "RowsOfStream",
     "column_of",
     "counted",
-    "counted_with_gaps",
     "people_of",
     "rows_of_part",
     "stream_of",
@@ -112,21 +111,6 @@ def counted(live: Live, rows: PartRows) -> list[tuple[object, object]]:
     if isinstance(live, HierarchicalHeavyHitters):
         return [(column, weights) for column in live.levels._columns(values)]
     return [(values, weights)]
-
-
-def counted_with_gaps(
-    live: Live, rows: PartRows
-) -> tuple[list[tuple[object, object]], npt.NDArray[np.int64]]:
-    """Return what each table of a statistic counts of some rows, and the rows without an event.
-
-    Args:
-        live: the statistic.
-        rows: what it counts of them.
-
-    Raises:
-        LazySketchError: as for :func:`counted`.
-    """
-    return counted(live, rows), rows.missing
 
 
 def stream_of(live: Live, rows: PartRows) -> RowsOfStream:

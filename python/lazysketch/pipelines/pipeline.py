@@ -16,7 +16,6 @@ from lazysketch.pipelines.columns import (
     PartRows,
     column_of,
     counted,
-    counted_with_gaps,
     people_of,
     rows_of_part,
     stream_of,
@@ -196,7 +195,9 @@ class Pipeline(ClosedByBlock, LiveState):
             self._count(_native.update_streams, streams)
             return
         of_tables, empty = [], []
-        for found, missing in self._converted(counted_with_gaps, rows):
+        for found, missing in self._converted(
+            lambda live, of_part: (counted(live, of_part), of_part.missing), rows
+        ):
             of_tables += found
             empty += [missing] * len(found)
         batches, weights = [one[0] for one in of_tables], [one[1] for one in of_tables]

@@ -80,19 +80,19 @@ class SimulatedTable:
         Returns:
             The table.
         """
-        request, shape = design.request, (design.width, design.depth, columns, seed)
-        shown = np.arange(columns) * design.width // columns
+        request, width, depth = design.request, design.width, design.depth
+        shown = np.arange(columns) * width // columns
         public = design.public(waited=waited)
         published = public.steps[shown]
         variance = noise_variances(design, public.pushes[shown])
         signed = design.kind == "count-sketch"
         if named is None:
-            cells = _shared_cells(request.workload, *shape)[signed]
+            cells = _shared_cells(request.workload, width, depth, columns, seed)[signed]
         else:
-            cells = _cells(named.rest, *shape)[signed]
+            cells = named.rest.cells(width, rows=depth, columns=columns, seed=seed)[signed]
             places, flipped = named.cells
             signs = np.where(flipped & signed, -1.0, 1.0)
-            for row in range(design.depth):
+            for row in range(depth):
                 np.add.at(cells[row], places[:, row], named.shares * signs[:, row])
         noise = np.random.default_rng(seed).standard_normal(cells.shape) * np.sqrt(variance)
         values = np.rint(cells * request.mean_weight * published + noise).astype(np.int64)
@@ -108,19 +108,13 @@ class SimulatedTable:
         return cls(values, published, model)
 
 
-def _cells(
-    workload: Workload, width: int, depth: int, columns: int, seed: int
-) -> tuple[Array, Array]:
-    return workload.cells(width, rows=depth, columns=columns, seed=seed)
-
-
 # A plan compares schedules and privacy parameters for one size: of five tables, four were known.
 @lru_cache(maxsize=8)
 def _shared_cells(
     workload: Workload, width: int, depth: int, columns: int, seed: int
 ) -> tuple[Array, Array]:
     """Return cells that no one may change."""
-    found = _cells(workload, width, depth, columns, seed)
+    found = workload.cells(width, rows=depth, columns=columns, seed=seed)
     for cells in found:
         cells.setflags(write=False)
     return found

@@ -212,8 +212,8 @@ def bounds_of_levels(value: object, *, levels: int) -> tuple[PersonBound | None,
         levels: number of levels.
 
     Raises:
-        ArgumentTypeError: neither a bound, nor bounds, nor None; one as for
-            :func:`checked_person_bound`.
+        ArgumentTypeError: neither a bound, nor bounds, nor None; or what
+            :func:`checked_person_bound` refuses.
         ArgumentValueError: a wrong number of bounds, or different limits of people.
     """
     if value is None or isinstance(value, PersonBound):
@@ -242,8 +242,9 @@ def bounds_of_levels(value: object, *, levels: int) -> tuple[PersonBound | None,
 def checked_person_bound(value: object) -> PersonBound | None:
     """Return a bound to count by, or None, or raise.
 
-    Guarantee: a table states the bound that it counts by. One that is counted once says what a
-    count of distinct items does, and no other table; its words would be false there.
+    Guarantee: a table states the bound that it counts by. :class:`CountedOnce` and
+    :class:`CountedPerson` say what a count of distinct items does; of any other table they would
+    be false.
 
     Args:
         value: value of the argument ``person_bound``.

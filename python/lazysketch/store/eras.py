@@ -73,7 +73,7 @@ class Eras:
             pairs = zip(before or releases, releases, strict=True)
             self.earlier[name] = [_together(one, last) for one, last in pairs]
 
-    def spent(self, of_people: Container[str] = ()) -> Spent:
+    def spent(self, of_people: Container[str]) -> Spent:
         """Return what all objects of all eras spend together.
 
         Args:

@@ -140,10 +140,10 @@ class Spent:
             groups.setdefault(_unit_of(part), []).append(part)
         stated = []
         for unit, parts in groups.items():
-            together = Spent(tuple(parts), self.complete)
             if unit.startswith(_NOT_PRIVATE):
                 stated.append(unit)
                 continue
+            together = Spent(tuple(parts), self.complete)
             pair = f"({together.epsilon:.4g}, {together.delta:.4g})-DP"
             stated.append(pair if len(groups) == 1 else f"{pair} {unit}")
         return stated

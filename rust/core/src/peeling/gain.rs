@@ -279,6 +279,7 @@ mod tests {
             assert!(noise < predicted);
         }
     }
+
     /// Noise leaves nine tenths of the range, and somewhat more: a range of 1,024 values is known to
     /// 4 %, one of 65,536 to half of a percent.
     #[test]
