@@ -363,8 +363,11 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
     PlantedBug(
         name="events-after-a-push-published",
         subject="schedule",
-        claim="Stripes of a wide table publish events that came after the push of their column.",
-        caught_by="lib table::stripes::tests::counting_in_stripes_equals_single_events",
+        claim=(
+            "Counts that left the range of a byte are published although their events came after "
+            "the push of their column."
+        ),
+        caught_by="lib table::shares::tests::counting_in_shares_equals_single_events",
     ),
     PlantedBug(
         name="pushes-of-the-next-event-in-a-run",

@@ -29,6 +29,8 @@ pub unsafe trait Integer: DefaultIsZeroes {}
 // SAFETY: all bits zero is the integer 0.
 unsafe impl Integer for u8 {}
 // SAFETY: as above.
+unsafe impl Integer for i8 {}
+// SAFETY: as above.
 unsafe impl Integer for i32 {}
 // SAFETY: as above.
 unsafe impl Integer for i64 {}

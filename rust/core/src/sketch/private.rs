@@ -18,6 +18,7 @@ use crate::table::Table;
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
+use crate::table::kernels::Tally;
 use crate::table::seen_bits::SeenBits;
 use crate::{Error, Result};
 use std::sync::Arc;

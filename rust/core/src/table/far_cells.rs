@@ -18,13 +18,6 @@ pub(super) fn are_far<C>(cells: &[C]) -> bool {
     size_of_val(cells) >= FAR
 }
 
-/// True if most lines of cells have one of a number of places, so that each place is in a line that
-/// was not read before.
-#[inline]
-pub(super) fn are_sparse<C>(cells: &[C], places: usize) -> bool {
-    2 * places * LINE < 3 * size_of_val(cells)
-}
-
 /// Begins to read cells that follow each other.
 #[inline]
 pub(super) fn prefetch_all<C>(cells: &[C]) {
@@ -45,15 +38,10 @@ pub(super) fn prefetch_each<C>(cells: &[C], places: &[u32], doubled: u32) {
 mod tests {
     use super::*;
 
-    /// From 4 MiB on, and up to three places in two lines of 64 bytes.
+    /// From 4 MiB on.
     #[test]
-    fn far_and_sparse_cells() {
+    fn far_cells() {
         let cells = vec![0_i32; 1 << 20];
         assert!(are_far(&cells) && !are_far(&cells[1..]));
-        let (lines, wide) = ([0_i32; 160], [0_i64; 80]);
-        for (places, expected) in [(0, true), (1, true), (14, true), (15, false), (99, false)] {
-            assert_eq!(are_sparse(&lines, places), expected, "{places}");
-            assert_eq!(are_sparse(&wide, places), expected, "{places}");
-        }
     }
 }

@@ -13,18 +13,10 @@ use crate::table::Table;
 use crate::table::hash::{Fingerprinter, RowHashes};
 use crate::table::items::Items;
 use crate::table::kernels::{
-    Bounded, EventWeights, Events, Index, Locate, Signed, SignedBounded, Unsigned,
+    Bounded, EventWeights, Events, Index, Locate, Signed, SignedBounded, Tally, Unsigned,
 };
 use crate::table::range_rows::RangeRows;
-use crate::table::stripe_lists::Sorter;
 use std::ops::Range;
-use std::thread;
-
-/// A batch with fewer events than this per thread is counted in fewer threads.
-pub(super) const EVENTS_PER_THREAD: usize = 1 << 16;
-/// Events per cell below which clearing and adding up a table would take a share of the time: then
-/// threads share the table, stripe by stripe.
-const EVENTS_PER_CELL: usize = 2;
 
 /// A checked batch, and the functions that find the cells of its items.
 #[derive(Clone, Copy)]
@@ -40,25 +32,22 @@ pub(crate) struct CheckedBatch<'a> {
 }
 
 /// Where the events of a batch go.
-pub(super) enum To<'a> {
-    Published(&'a mut Table),
-    Pending(&'a mut Table),
+pub(super) enum To<'a, T> {
+    Published(&'a mut T),
+    Pending(&'a mut T),
     /// To the pending counts, with each push that falls due from this step on.
-    Pushed(&'a mut Table, u64, &'a mut Cursor),
-    /// To lists of their stripes.
-    Stripes(Sorter<'a>),
+    Pushed(&'a mut T, u64, &'a mut Cursor),
 }
 
-impl To<'_> {
+impl<T: Tally> To<'_, T> {
     #[inline]
     fn add(&mut self, locate: &impl Locate, events: Events<'_, impl EventWeights>) {
         match self {
-            Self::Published(table) => table.add_published(locate, events),
-            Self::Pending(table) => table.add_pending(locate, events),
-            Self::Pushed(table, first_step, cursor) => {
-                table.add_and_push(locate, events, *first_step, cursor);
+            Self::Published(tally) => tally.add_published(locate, events),
+            Self::Pending(tally) => tally.add_pending(locate, events),
+            Self::Pushed(tally, first_step, cursor) => {
+                tally.add_and_push(locate, events, *first_step, cursor);
             }
-            Self::Stripes(sorter) => sorter.add(locate, events),
         }
     }
 }
@@ -75,110 +64,46 @@ impl CheckedBatch<'_> {
         threads: usize,
     ) -> Result<()> {
         table.make_room_for_places()?;
-        let share = self.share(table, threads);
-        if share >= self.items.len() {
-            let in_stripes = self.cut(table, threads);
-            if !in_stripes.is_some_and(|cut| self.count_in_stripes(table, cursor, after, step, cut))
-            {
-                self.count_alone(table, cursor, after, step);
-            }
-            return Ok(());
+        if self.count_in_shares(table, Some((step, *cursor)), threads) {
+            *cursor = *after;
+        } else {
+            let early = skip_to_last_round(cursor, after, step);
+            self.count_from(early, table, cursor, step);
         }
-        let cursor_at = |event: usize| cursor.moved_to(step + event as u64);
-        self.in_shares(share, table, |part, start, own| {
-            let mut cursor = cursor_at(start);
-            let after = cursor_at(start + part.items.len());
-            let before = cursor.progress();
-            part.count_alone(own, &mut cursor, &after, step + start as u64);
-            columns_between(before, after.progress(), after.width())
-        })?;
-        *cursor = *after;
         Ok(())
     }
 
     /// Adds the events to the published counts; in several threads if that is faster.
     pub(crate) fn publish(self, table: &mut Table, threads: usize) -> Result<()> {
         table.make_room_for_places()?;
-        let share = self.share(table, threads);
-        if share >= self.items.len() {
-            let in_stripes = self.cut(table, threads);
-            if !in_stripes.is_some_and(|cut| self.publish_in_stripes(table, cut)) {
-                self.send(&mut To::Published(table));
-            }
-            return Ok(());
+        if !self.count_in_shares(table, None, threads) {
+            self.send(&mut To::Published(table));
         }
-        self.in_shares(share, table, |part, _, own| {
-            part.send(&mut To::Published(own));
-            [0..0, 0..0]
-        })
+        Ok(())
     }
 
-    fn count_alone(self, table: &mut Table, cursor: &mut Cursor, after: &Cursor, step: u64) {
+    /// Counts the events at the steps after `step`: `early` ones as pending until the pushes at the
+    /// step of the last of them, and the others with each push from `cursor` on.
+    pub(super) fn count_from(
+        self,
+        early: usize,
+        tally: &mut impl Tally,
+        cursor: &mut Cursor,
+        step: u64,
+    ) {
         let events = self.items.len();
-        let early = skip_to_last_round(cursor, after, step);
         if early > 0 {
-            self.slice(0, early).send(&mut To::Pending(table));
+            self.slice(0, early).send(&mut To::Pending(tally));
             while cursor.next_step() == step + early as u64 {
                 let column = cursor.advance();
                 if !planted!("push-forgotten-between-two-parts-of-a-batch") {
-                    table.push(column);
+                    tally.push_all(column..column + 1);
                 }
             }
         }
         let first_step = step + 1 + early as u64;
         self.slice(early, events)
-            .send(&mut To::Pushed(table, first_step, cursor));
-    }
-
-    /// Number of events per thread; all of them if more threads would not be faster.
-    fn share(&self, table: &Table, threads: usize) -> usize {
-        let events = self.items.len();
-        let least = EVENTS_PER_THREAD.max(EVENTS_PER_CELL * table.cells());
-        events.div_ceil(threads.min(events / least).max(1))
-    }
-
-    /// Counts the batch in shares: the first in `table`, each other one in a thread with an empty
-    /// table. `count` takes a share, the number of its first event and a table; it returns the
-    /// columns that it pushed. Adding up the tables in order gives the state that one thread
-    /// leaves: counts of a column that were still pending when a later share pushed it are
-    /// published by then. Without memory for a table nothing is counted; a share without a thread
-    /// is counted in `table` when its turn comes.
-    fn in_shares(
-        self,
-        share: usize,
-        table: &mut Table,
-        count: impl Fn(Self, usize, &mut Table) -> [Range<u32>; 2] + Sync,
-    ) -> Result<()> {
-        let (events, count) = (self.items.len(), &count);
-        let part_from = |start| self.slice(start, events.min(start + share));
-        let mut tables = Vec::new();
-        for start in (share..events).step_by(share) {
-            let mut own = table.empty()?;
-            own.make_room_for_places()?;
-            tables.push((start, own));
-        }
-        thread::scope(|scope| {
-            let others: Vec<_> = (tables.into_iter())
-                .map(|(start, mut own)| {
-                    let counting = move || (count(part_from(start), start, &mut own), own);
-                    (start, thread::Builder::new().spawn_scoped(scope, counting))
-                })
-                .collect();
-            count(self.slice(0, share), 0, table);
-            for (start, other) in others {
-                match other.map(|thread| thread.join()) {
-                    Ok(Ok((pushed, own))) => {
-                        pushed
-                            .into_iter()
-                            .for_each(|columns| table.push_all(columns));
-                        table.add_table(&own);
-                    }
-                    Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                    Err(_) => drop(count(part_from(start), start, table)),
-                }
-            }
-        });
-        Ok(())
+            .send(&mut To::Pushed(tally, first_step, cursor));
     }
 
     pub(super) fn slice(&self, start: usize, end: usize) -> Self {
@@ -189,7 +114,7 @@ impl CheckedBatch<'_> {
         }
     }
 
-    pub(super) fn send(&self, to: &mut To<'_>) {
+    pub(super) fn send(&self, to: &mut To<'_, impl Tally>) {
         match self.kind {
             TableKind::CountMin => self.send_located(&Unsigned(self.hashes), to),
             TableKind::CountSketch => self.send_located(&Signed(self.hashes), to),
@@ -201,7 +126,7 @@ impl CheckedBatch<'_> {
     }
 
     #[inline]
-    fn send_located(&self, locate: &impl Locate, to: &mut To<'_>) {
+    fn send_located(&self, locate: &impl Locate, to: &mut To<'_, impl Tally>) {
         let largest = self.max_weight;
         self.items
             .for_each_chunk(self.fingerprinter, |start, items| {
@@ -296,36 +221,6 @@ mod tests {
         let now = table.rows().unwrap();
         (0..width).for_each(|column| table.push(column));
         [now, table.rows().unwrap()]
-    }
-
-    /// 65,536 events for each thread, and two for each cell of its table.
-    #[test]
-    fn threads_have_enough_events() {
-        let empty = Batch::new(0, 1);
-        for (events, width, threads, share) in [
-            (10, 4, 8, 10),
-            (131_071, 4, 8, 131_071),
-            (131_072, 4, 8, 65_536),
-            (131_072, 4, 1, 131_072),
-            (200_000, 4, 2, 100_000),
-            (200_001, 4, 2, 100_001),
-            (196_608, 4, 9, 65_536),
-            // 2 * 40,000 cells need 80,000 events.
-            (131_072, 20_000, 8, 131_072),
-            (160_000, 20_000, 8, 80_000),
-        ] {
-            let items = vec![0; events];
-            let batch = CheckedBatch {
-                items: Items::Ready(&items),
-                ..empty.checked()
-            };
-            let table = Table::new(DEPTH, width, true).unwrap();
-            assert_eq!(
-                batch.share(&table, threads),
-                share,
-                "{events} {width} {threads}"
-            );
-        }
     }
 
     /// Three threads, whose shares end within chunks, rounds and periods, after some pending events.

@@ -6,9 +6,11 @@
 //! compile-time constants, so the independent additions of an event's rows overlap. The second loop
 //! is bound by one store per row, and by the additions to one cell that a heavy item causes.
 
+use super::counters::{Counter, Counts};
 use super::far_cells::{AHEAD, are_far, prefetch_each};
 use super::hash::RowHashes;
 use super::hash_batch;
+use crate::schedule::Cursor;
 use crate::{Result, memory};
 use std::ops::Range;
 use zeroize::Zeroize;
@@ -131,8 +133,6 @@ impl Drop for Places {
 
 /// Weights of a batch: the constant 1 or one per event.
 pub(crate) trait EventWeights: Copy {
-    /// True if every weight is 1.
-    const ARE_ONES: bool = false;
     fn weight(&self, position: usize) -> u64;
     fn slice(&self, start: usize, end: usize) -> Self;
 }
@@ -141,7 +141,6 @@ pub(crate) trait EventWeights: Copy {
 pub(crate) struct Ones;
 
 impl EventWeights for Ones {
-    const ARE_ONES: bool = true;
     #[inline]
     fn weight(&self, _position: usize) -> u64 {
         1
@@ -198,36 +197,6 @@ impl EventWeights for SignedBounded<'_> {
     }
 }
 
-/// A counter of 32 or 64 bits. The bound on counts rules out wrapping; `wrapping_` operations only
-/// avoid a branch.
-pub(crate) trait Counter: Copy + Default + Zeroize {
-    fn add_signed(&mut self, weight: u64, negative: i64);
-    fn add(&mut self, other: Self);
-    fn wide(self) -> i64;
-}
-
-macro_rules! counter {
-    ($type:ty) => {
-        impl Counter for $type {
-            #[inline]
-            fn add_signed(&mut self, weight: u64, negative: i64) {
-                let negative = negative as $type;
-                *self = self.wrapping_add((weight as $type ^ negative).wrapping_sub(negative));
-            }
-            #[inline]
-            fn add(&mut self, other: Self) {
-                *self = self.wrapping_add(other);
-            }
-            #[inline]
-            fn wide(self) -> i64 {
-                i64::from(self)
-            }
-        }
-    };
-}
-counter!(i32);
-counter!(i64);
-
 /// Events of a batch at consecutive offsets.
 #[derive(Clone, Copy)]
 pub(crate) struct Events<'a, W> {
@@ -267,6 +236,24 @@ impl<W: EventWeights> Events<'_, W> {
     }
 }
 
+/// What the events of a batch are counted in.
+pub(crate) trait Tally {
+    /// Adds events to the published counts.
+    fn add_published(&mut self, locate: &impl Locate, events: Events<'_, impl EventWeights>);
+    /// Adds events to the pending counts.
+    fn add_pending(&mut self, locate: &impl Locate, events: Events<'_, impl EventWeights>);
+    /// Adds events at the steps from `first_step`, and executes each push as it falls due.
+    fn add_and_push(
+        &mut self,
+        locate: &impl Locate,
+        events: Events<'_, impl EventWeights>,
+        first_step: u64,
+        cursor: &mut Cursor,
+    );
+    /// Moves the pending counts of some columns to the published ones.
+    fn push_all(&mut self, columns: Range<u32>);
+}
+
 /// Calls a loop with the depth as a constant; 0 means any depth above 8.
 macro_rules! with_depth {
     ($depth:expr, $loop:ident::<$($type:ty),*>($($argument:expr),*)) => {
@@ -285,33 +272,33 @@ macro_rules! with_depth {
 }
 
 /// Adds events to `cells`.
-pub(crate) fn add_all<C: Counter, L: Locate, W: EventWeights>(
+pub(crate) fn add_all<S: Counts + ?Sized, L: Locate, W: EventWeights>(
     places: &mut Places,
-    cells: &mut [C],
+    cells: &mut S,
     locate: &L,
     events: Events<'_, W>,
 ) {
     for chunk in events.chunks() {
         let depth = places.depth;
         let places = places.fill(locate, chunk.items);
-        add_part::<C, L, W>(depth, cells, places, chunk, 0..chunk.items.len());
+        add_part::<S, L, W>(depth, cells, places, chunk, 0..chunk.items.len());
     }
 }
 
 /// Adds some events of a chunk.
 #[inline]
-pub(super) fn add_part<C: Counter, L: Locate, W: EventWeights>(
+pub(super) fn add_part<S: Counts + ?Sized, L: Locate, W: EventWeights>(
     depth: usize,
-    cells: &mut [C],
+    cells: &mut S,
     places: &[u32],
     chunk: Events<'_, W>,
     events: Range<usize>,
 ) {
-    let is_far = are_far(cells);
+    let is_far = are_far(cells.memory());
     let step = if is_far { AHEAD } else { CHUNK };
-    let prefetch_part = |cells: &[C], events: Range<usize>| {
+    let prefetch_part = |cells: &S, events: Range<usize>| {
         for row in places.chunks_exact(CHUNK) {
-            prefetch_each(cells, &row[events.clone()], L::SIGNED.into());
+            prefetch_each(cells.memory(), &row[events.clone()], L::SIGNED.into());
         }
     };
     let part_from = |start: usize| start.min(events.end)..events.end.min(start + step);
@@ -325,16 +312,16 @@ pub(super) fn add_part<C: Counter, L: Locate, W: EventWeights>(
         let end = part_from(start).end;
         with_depth!(
             depth,
-            add_places::<C, L, W>(depth, cells, places, chunk, start, end)
+            add_places::<S, L, W>(depth, cells, places, chunk, start, end)
         );
     }
 }
 
 /// Adds the events from `start` to `end` of a chunk.
 #[inline]
-fn add_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
+fn add_places<S: Counts + ?Sized, L: Locate, W: EventWeights, const DEPTH: usize>(
     depth: usize,
-    cells: &mut [C],
+    cells: &mut S,
     places: &[u32],
     chunk: Events<'_, W>,
     start: usize,
@@ -342,17 +329,17 @@ fn add_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
 ) {
     if DEPTH == 0 {
         for row in places.chunks_exact(CHUNK).take(depth) {
-            add_rows::<C, L, W, 1>(cells, [row], chunk, start, end);
+            add_rows::<S, L, W, 1>(cells, [row], chunk, start, end);
         }
         return;
     }
     let rows: [&[u32]; DEPTH] = std::array::from_fn(|row| &places[row * CHUNK..][..CHUNK]);
-    add_rows::<C, L, W, DEPTH>(cells, rows, chunk, start, end);
+    add_rows::<S, L, W, DEPTH>(cells, rows, chunk, start, end);
 }
 
 #[inline]
-fn add_rows<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
-    cells: &mut [C],
+fn add_rows<S: Counts + ?Sized, L: Locate, W: EventWeights, const DEPTH: usize>(
+    cells: &mut S,
     rows: [&[u32]; DEPTH],
     chunk: Events<'_, W>,
     start: usize,
@@ -362,15 +349,10 @@ fn add_rows<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
     for position in 0..end - start {
         let weight = chunk.weights.weight(start + position);
         for row in rows {
-            add_place::<C, L>(cells, row[position], weight);
+            let (cell, negative) = cell_of(L::SIGNED, row[position]);
+            cells.add(cell, weight, negative);
         }
     }
-}
-
-#[inline]
-fn add_place<C: Counter, L: Locate>(cells: &mut [C], place: u32, weight: u64) {
-    let (cell, negative) = cell_of(L::SIGNED, place);
-    cells[cell].add_signed(weight, negative);
 }
 
 /// The cell of a place, and its sign: all ones for -1, zero for +1. Places with signs are doubled.
@@ -401,14 +383,5 @@ pub(crate) fn add_one<C: Counter>(
     for row in 0..depth {
         let (cell, negative) = locate.cell(row, depth, item);
         cells[cell].add_signed(weight, negative);
-    }
-}
-
-/// Moves the pending counts of some cells to the published ones.
-#[inline]
-pub(crate) fn push<C: Counter>(published: &mut [C], pending: &mut [C], cells: Range<usize>) {
-    let pending = &mut pending[cells.clone()];
-    for (published, pending) in published[cells].iter_mut().zip(pending) {
-        published.add(std::mem::take(pending));
     }
 }

@@ -5,6 +5,7 @@
 //! event: one hash and one addition per row; of a push: `depth` additions.
 
 pub mod bins;
+mod counters;
 pub(crate) mod estimator;
 mod far_cells;
 pub mod hash;
@@ -13,6 +14,7 @@ pub(crate) mod ingest;
 pub mod item_list;
 pub mod items;
 pub(crate) mod kernels;
+mod pushed;
 mod pushes;
 pub(crate) mod range_rows;
 pub mod seen_bits;
@@ -20,7 +22,8 @@ pub mod seen_bits;
 use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::schedule::Cursor;
 use crate::{Result, memory};
-use kernels::{Counter, EventWeights, Events, Locate, Places, add_all, add_one, push};
+use counters::{Counter, Halves, TableHalves};
+use kernels::{EventWeights, Events, Locate, Places, Tally, add_all, add_one};
 use pushes::add_and_push;
 use std::ops::Range;
 
@@ -42,8 +45,8 @@ macro_rules! with_cells {
     };
 }
 
-mod stripe_lists;
-mod stripes;
+mod share_counts;
+mod shares;
 pub(crate) mod sums;
 
 /// A depth x width table of exact counts. It never leaves the core of a private sketch.
@@ -116,26 +119,6 @@ impl Table {
         (NARROW_BOUND / u128::from(max_weight)) as u64
     }
 
-    /// Adds events to the published counts.
-    pub(crate) fn add_published(
-        &mut self,
-        locate: &impl Locate,
-        events: Events<'_, impl EventWeights>,
-    ) {
-        let (places, half) = (&mut self.places, self.depth * self.width);
-        with_cells!(&mut self.cells, cells => add_all(places, &mut cells[..half], locate, events));
-    }
-
-    /// Adds events to the pending counts.
-    pub(crate) fn add_pending(
-        &mut self,
-        locate: &impl Locate,
-        events: Events<'_, impl EventWeights>,
-    ) {
-        let (places, half) = (&mut self.places, self.depth * self.width);
-        with_cells!(&mut self.cells, cells => add_all(places, &mut cells[half..], locate, events));
-    }
-
     /// Adds one event to the pending counts, or to the published counts of a table without pending
     /// ones.
     #[inline]
@@ -147,34 +130,10 @@ impl Table {
         });
     }
 
-    /// Adds events at the steps from `first_step`, and executes each push as it falls due.
-    pub(crate) fn add_and_push(
-        &mut self,
-        locate: &impl Locate,
-        events: Events<'_, impl EventWeights>,
-        first_step: u64,
-        cursor: &mut Cursor,
-    ) {
-        let (places, half) = (&mut self.places, self.depth * self.width);
-        with_cells!(&mut self.cells, cells => {
-            let (published, pending) = cells.split_at_mut(half);
-            add_and_push(places, [published, pending], locate, events, first_step, cursor);
-        });
-    }
-
     /// Moves the pending counts of a column to the published ones.
     #[inline]
     pub(crate) fn push(&mut self, column: u32) {
         self.push_all(column..column + 1);
-    }
-
-    /// Moves the pending counts of some columns to the published ones.
-    pub(crate) fn push_all(&mut self, columns: Range<u32>) {
-        let (depth, half) = (self.depth, self.depth * self.width);
-        with_cells!(&mut self.cells, cells => {
-            let (published, pending) = cells.split_at_mut(half);
-            push(published, pending, columns.start as usize * depth..columns.end as usize * depth);
-        });
     }
 
     /// Published and pending counts of the first row of a column.
@@ -272,6 +231,42 @@ impl Table {
             return Ok(());
         }
         refused("expected counts that the step allows, got a larger one")
+    }
+}
+
+impl Tally for Table {
+    fn add_published(&mut self, locate: &impl Locate, events: Events<'_, impl EventWeights>) {
+        let (places, half) = (&mut self.places, self.depth * self.width);
+        with_cells!(&mut self.cells, cells => add_all(places, &mut cells[..half], locate, events));
+    }
+
+    fn add_pending(&mut self, locate: &impl Locate, events: Events<'_, impl EventWeights>) {
+        let (places, half) = (&mut self.places, self.depth * self.width);
+        with_cells!(&mut self.cells, cells => add_all(places, &mut cells[half..], locate, events));
+    }
+
+    fn add_and_push(
+        &mut self,
+        locate: &impl Locate,
+        events: Events<'_, impl EventWeights>,
+        first_step: u64,
+        cursor: &mut Cursor,
+    ) {
+        let (places, half) = (&mut self.places, self.depth * self.width);
+        with_cells!(&mut self.cells, cells => {
+            let (published, pending) = cells.split_at_mut(half);
+            let mut halves = TableHalves { published, pending };
+            add_and_push(places, &mut halves, locate, events, first_step, cursor);
+        });
+    }
+
+    fn push_all(&mut self, columns: Range<u32>) {
+        let (depth, half) = (self.depth, self.depth * self.width);
+        with_cells!(&mut self.cells, cells => {
+            let (published, pending) = cells.split_at_mut(half);
+            let pushed = columns.start as usize * depth..columns.end as usize * depth;
+            TableHalves { published, pending }.push(pushed);
+        });
     }
 }
 

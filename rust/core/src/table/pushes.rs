@@ -6,9 +6,9 @@
 //! because a run of pushes is a small part of the columns. Cost of an event: one addition per row,
 //! and a comparison; of a push: `depth` additions.
 
-use super::far_cells::{are_far, prefetch_all};
-use super::kernels::{CHUNK, Counter, EventWeights, Events, Locate, Places};
-use super::kernels::{add_part, cell_of, doubled, push};
+use super::counters::{Counts, Halves};
+use super::far_cells::are_far;
+use super::kernels::{CHUNK, EventWeights, Events, Locate, Places, add_part, cell_of, doubled};
 use crate::schedule::Cursor;
 use crate::simd::widest;
 use std::ops::Range;
@@ -20,10 +20,10 @@ const FEWEST: usize = 16;
 /// Places that are compared together.
 const TOGETHER: usize = 32;
 
-/// Adds events to the pending cells, and executes every push that falls due after an event.
-pub(crate) fn add_and_push<C: Counter, L: Locate, W: EventWeights>(
+/// Adds events to the pending counts, and executes every push that falls due after an event.
+pub(crate) fn add_and_push<H: Halves, L: Locate, W: EventWeights>(
     places: &mut Places,
-    [published, pending]: [&mut [C]; 2],
+    halves: &mut H,
     locate: &L,
     events: Events<'_, W>,
     first_step: u64,
@@ -37,13 +37,12 @@ pub(crate) fn add_and_push<C: Counter, L: Locate, W: EventWeights>(
         while run.take(cursor, start..number, first_step) {
             let end = run.end;
             let pushed = run.columns.start * depth..run.columns.end * depth;
-            if are_far(pending) {
-                prefetch_all(&published[pushed.clone()]);
-                prefetch_all(&pending[pushed.clone()]);
+            if are_far(halves.pending().memory()) {
+                halves.prefetch(pushed.clone());
             }
-            add_part::<C, L, W>(depth, pending, places, chunk, start..end);
-            push(published, pending, pushed);
-            run.return_late::<C, L, W>([&mut *published, &mut *pending], places, chunk, start);
+            add_part::<H::Pending, L, W>(depth, halves.pending(), places, chunk, start..end);
+            halves.push(pushed);
+            run.return_late::<H, L, W>(halves, places, chunk, start);
             start = end;
         }
     }
@@ -88,9 +87,9 @@ impl Run {
 
     /// Moves back the events that came after the push of their column.
     #[inline]
-    fn return_late<C: Counter, L: Locate, W: EventWeights>(
+    fn return_late<H: Halves, L: Locate, W: EventWeights>(
         &self,
-        [published, pending]: [&mut [C]; 2],
+        halves: &mut H,
         places: &[u32],
         chunk: Events<'_, W>,
         start: usize,
@@ -117,8 +116,7 @@ impl Run {
                     let column = cell / depth - self.columns.start;
                     if event > usize::from(self.after[column]) {
                         let weight = chunk.weights.weight(event);
-                        published[cell].add_signed(weight, !negative);
-                        pending[cell].add_signed(weight, negative);
+                        halves.move_back(cell, weight, negative);
                     }
                 }
             }
@@ -144,7 +142,7 @@ fn find_loop(first: u32, number: u32, places: &[u32], found: &mut [bool]) {
 mod tests {
     use super::super::Table;
     use super::super::hash::RowHashes;
-    use super::super::kernels::{Bounded, Index, Signed, Unsigned};
+    use super::super::kernels::{Bounded, Index, Signed, Tally, Unsigned};
     use super::*;
     use crate::schedule::Schedule;
     use crate::simd::Width;

@@ -1,6 +1,6 @@
 //! Sums of whole tables: adding one to another of any width, rows, all counts for a digest.
 
-use super::kernels::Counter;
+use super::counters::Counter;
 use super::{Cells, Table};
 use crate::{Result, memory};
 use zeroize::Zeroizing;
@@ -16,7 +16,7 @@ pub(crate) struct CellSum {
 }
 
 /// Adds other counts, cell by cell.
-fn sum<C: Counter>(cells: &mut [C], others: &[C]) {
+pub(super) fn sum<C: Counter>(cells: &mut [C], others: &[C]) {
     for (cell, &other) in cells.iter_mut().zip(others) {
         cell.add(other);
     }

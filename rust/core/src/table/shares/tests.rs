@@ -1,4 +1,4 @@
-//! Batches in stripes are those of single events.
+//! Batches in shares are those of single events.
 
 use super::*;
 use crate::parameters::TableKind;
@@ -74,27 +74,19 @@ impl Stream {
         }
     }
 
-    /// A table in batches, cut like this.
-    fn counted(&self, shape: [u32; 2], schedule: Schedule, cut: Cut) -> Table {
-        let is_one = cut.threads == 1;
-        let batches: &[usize] = if is_one {
-            &[1, 30, 600, 1_872]
-        } else {
-            &[2_503]
-        };
-        let mut striped = table(shape, true, is_one);
+    /// A table after some batches, in shares of so many events.
+    fn counted(&self, shape: [u32; 2], schedule: Schedule, how: How) -> Table {
+        let mut table = table(shape, true, how.is_wide);
         let (mut cursor, mut start) = (schedule.cursor(0, shape[1]), 0);
-        for batch in batches {
+        for &batch in how.batches {
             let end = start + batch;
-            let after = cursor.moved_to(end as u64);
-            let batch = self.batch().slice(start, end);
-            let step = start as u64;
-            assert!(batch.count_in_stripes(&mut striped, &mut cursor, &after, step, cut));
-            assert_eq!(cursor, after);
+            let part = self.batch().slice(start, end);
+            how.count(part, &mut table, Some((start as u64, cursor)));
+            cursor = cursor.moved_to(end as u64);
             start = end;
         }
         assert_eq!(start, self.items.len());
-        striped
+        table
     }
 
     /// One event, by the functions of single ones.
@@ -127,23 +119,48 @@ fn counts(mut table: Table, width: u32) -> [Vec<i64>; 2] {
     [now, table.rows().unwrap()]
 }
 
-/// Stripes and blocks of which the last is shorter, also of one cell and of all.
-fn cuts() -> impl Iterator<Item = Cut> {
-    let cuts = [(0, 600), (3, 64), (3, 1_024), (9, 5_000)];
-    cuts.into_iter().flat_map(|(stripe, block)| {
-        [1, 3].map(|threads| Cut {
-            stripe,
-            block,
-            threads,
+/// How batches are counted.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    batches: &'static [usize],
+    /// Events of a share.
+    share: usize,
+    in_bytes: bool,
+    is_wide: bool,
+}
+
+impl How {
+    fn count(self, batch: CheckedBatch<'_>, table: &mut Table, due: Option<(u64, Cursor)>) {
+        batch
+            .count_each(table, self.in_bytes, self.share, due)
+            .unwrap();
+    }
+
+    /// Shares of which the last is shorter, of one event and of all; in counts of all kinds.
+    fn all() -> impl Iterator<Item = Self> {
+        let cuts: [(&'static [usize], usize); 4] = [
+            (&[2_503], 1_000),
+            (&[2_503], 313),
+            (&[1, 30, 600, 1_872], 250),
+            (&[2_480, 23], 2_480),
+        ];
+        let kinds = [(true, false), (true, true), (false, false), (false, true)];
+        cuts.into_iter().flat_map(move |(batches, share)| {
+            kinds.map(|(in_bytes, is_wide)| Self {
+                batches,
+                share,
+                in_bytes,
+                is_wide,
+            })
         })
-    })
+    }
 }
 
 /// The definition: each event is added to the pending counts, then the due columns are pushed.
 /// Pushes in every phase of a round, several and none at a step, all at one step, also the last;
 /// batches with several rounds, and with less than one.
 #[test]
-fn counting_in_stripes_equals_single_events() {
+fn counting_in_shares_equals_single_events() {
     let at = |horizon| Schedule::Single {
         horizon: Some(horizon),
     };
@@ -170,9 +187,9 @@ fn counting_in_stripes_equals_single_events() {
                     }
                 }
                 let expected = counts(single, shape[1]);
-                for cut in cuts() {
-                    let found = stream.counted(shape, schedule, cut);
-                    let what = format!("{:?} {schedule:?} {cut:?}", stream.kind);
+                for how in How::all() {
+                    let found = stream.counted(shape, schedule, how);
+                    let what = format!("{:?} {schedule:?} {how:?}", stream.kind);
                     assert_eq!(counts(found, shape[1]), expected, "{what}");
                 }
             }
@@ -182,50 +199,67 @@ fn counting_in_stripes_equals_single_events() {
 
 /// Tables with published counts only, and with pending ones, which stay.
 #[test]
-fn publishing_in_stripes_equals_single_events() {
+fn publishing_in_shares_equals_single_events() {
     for shape in [[1, 101], [3, 37], [9, 12]] {
         for stream in Stream::all(shape) {
             let mut single = table(shape, false, false);
             (0..stream.items.len()).for_each(|at| stream.add_one(&mut single, at));
             let expected = single.rows().unwrap();
-            for cut in cuts() {
-                let mut striped = table(shape, false, cut.threads == 1);
-                assert!(stream.batch().publish_in_stripes(&mut striped, cut));
-                assert_eq!(striped.rows().unwrap(), expected, "{cut:?}");
-                let mut lazy = table(shape, true, cut.threads == 1);
+            for how in How::all() {
+                let mut shared = table(shape, false, how.is_wide);
+                how.count(stream.batch(), &mut shared, None);
+                assert_eq!(shared.rows().unwrap(), expected, "{how:?}");
+                let mut lazy = table(shape, true, how.is_wide);
                 lazy.add_one(&Index, 2, 1);
-                assert!(stream.batch().publish_in_stripes(&mut lazy, cut));
-                assert_eq!(lazy.rows().unwrap(), expected, "{cut:?}");
+                how.count(stream.batch(), &mut lazy, None);
+                assert_eq!(lazy.rows().unwrap(), expected, "{how:?}");
             }
         }
     }
 }
 
-/// Of tables of 64 rows, those of 4,096 columns, by several threads; with a place for four cells.
+/// 65,536 events for each thread; so many places for each cell, or cells for each place; bytes from
+/// 2^18 cells on, for weights up to 8.
 #[test]
-fn wide_tables_are_counted_in_stripes() {
-    for (width, events, threads, expected) in [
-        (4_095, 1 << 20, 2, None),
-        (4_096, 1 << 20, 1, None),
-        (4_096, 1 << 20, 2, Some((16, 2))),
-        // Each thread has 65,536 events.
-        (4_096, 131_071, 2, None),
-        (4_096, 131_072, 3, Some((16, 2))),
-        (131_072, 1 << 20, 1, None),
-        // 2^23 cells are 128 stripes of 2^16.
-        (131_072, 1 << 20, 2, Some((16, 2))),
-        (1 << 19, 131_072, 2, Some((18, 2))),
-        ((1 << 19) + 1, 131_072, 2, None),
-        (1 << 18, 1 << 20, 2, Some((17, 2))),
+fn threads_have_enough_events() {
+    let stream = Stream::all([1, 1]).next().unwrap();
+    for (events, [depth, width], threads, expected) in [
+        (10, [2, 4], 8, 10),
+        (131_071, [2, 4], 8, 131_071),
+        (131_072, [2, 4], 8, 65_536),
+        (131_072, [2, 4], 1, 131_072),
+        (200_000, [2, 4], 2, 100_000),
+        (200_001, [2, 4], 2, 100_001),
+        (196_608, [2, 4], 9, 65_536),
+        // 3 * 160,000 places are 240,000 events of two rows.
+        (479_999, [2, 80_000], 8, 479_999),
+        (480_000, [2, 80_000], 8, 240_000),
+        // 2^24 / 4 places are 2^20 events of four rows.
+        ((1 << 21) - 1, [4, 1 << 22], 8, (1 << 21) - 1),
+        (1 << 21, [4, 1 << 22], 8, 1 << 20),
     ] {
         let items = vec![0; events];
-        let stream = Stream::all([1, 1]).next().unwrap();
         let batch = CheckedBatch {
             items: Items::Ready(&items),
+            weights: None,
             ..stream.batch()
         };
-        let cut = batch.cut(&table([64, width], false, false), threads);
-        let found = cut.map(|cut| (cut.stripe, cut.threads));
-        assert_eq!(found, expected, "{width} {events} {threads}");
+        let cells = depth * width;
+        let found = batch.share([depth, cells], batch.fits_bytes(cells), threads);
+        assert_eq!(found, expected, "{events} {depth} x {width} {threads}");
+    }
+    let weights = [0];
+    for (cells, max_weight, is_weighted, expected) in [
+        (FEWEST_CELLS, 8, true, true),
+        (FEWEST_CELLS - 1, 8, true, false),
+        (FEWEST_CELLS, 9, true, false),
+        (FEWEST_CELLS, 9, false, true),
+    ] {
+        let batch = CheckedBatch {
+            weights: is_weighted.then_some(&weights),
+            max_weight,
+            ..stream.batch()
+        };
+        assert_eq!(batch.fits_bytes(cells), expected);
     }
 }
