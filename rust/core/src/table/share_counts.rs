@@ -2,8 +2,8 @@
 //!
 //! A share of a batch for a wide table is counted in bytes: they take a quarter of the memory of
 //! 32-bit counters, so more of them stay in a fast cache. A count that would leave the range of its
-//! byte is carried: it is written to a list, and the byte goes on with the rest. Few are, if weights
-//! are small.
+//! byte is carried: it is written to a list, and the byte begins again with the weight that was
+//! added. Few are, if weights are small.
 //!
 //! A share pushes each column once at most, in the order of columns. So what it published is the
 //! pushed counts one after the other, and takes no memory for cells that it does not push.
@@ -11,6 +11,7 @@
 use super::counters::{Counter, Counts, Halves};
 use super::far_cells::prefetch_all;
 use super::pushed::Pushed;
+use super::sums::sum;
 use crate::Result;
 use crate::memory::{self, Integer};
 use std::ops::Range;
@@ -18,9 +19,8 @@ use zeroize::Zeroize;
 
 /// Largest weight of an event that is counted in a byte, of either sign.
 pub(super) const MOST_WEIGHT: u64 = 8;
-/// How far a carried count is from 0 at least: of two whose sum leaves the range, the one that is
-/// farther.
-const LEAST_CARRIED: u64 = 64;
+/// How far a carried count is from 0 at least: with such a weight it leaves the range.
+const LEAST_CARRIED: u64 = i8::MAX as u64 + 1 - MOST_WEIGHT;
 
 /// A count that left its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,28 +85,14 @@ impl<T: Counter + Integer> ShareCounts<T> {
         &self.carried
     }
 
-    /// Carries what does not fit; returns what is left.
     #[cold]
     #[inline(never)]
-    fn carry(&mut self, cell: usize, after: usize, count: T, weight: T) -> T {
-        let (carried, left) = if count.wide().abs() >= weight.wide().abs() {
-            (count, weight)
-        } else {
-            (weight, count)
-        };
+    fn carry(&mut self, cell: usize, after: usize, count: T) {
         self.carried.push(Carried {
             cell: cell as u32,
             after: after as u32,
-            count: carried,
+            count,
         });
-        left
-    }
-}
-
-/// Adds counts to counters, cell by cell.
-fn sum<C: Counter, T: Counter>(cells: &mut [C], counts: &[T]) {
-    for (cell, count) in cells.iter_mut().zip(counts) {
-        cell.add_signed(count.wide().cast_unsigned(), 0);
     }
 }
 
@@ -129,10 +115,10 @@ impl<T: Counter + Integer> Counts for ShareCounts<T> {
     #[inline]
     fn add(&mut self, cell: usize, weight: u64, negative: i64) {
         let (count, weight) = (self.pending[cell], signed(weight, negative));
-        self.pending[cell] = match count.with(weight) {
-            Some(sum) => sum,
-            None => self.carry(cell, self.published.len(), count, weight),
-        };
+        self.pending[cell] = count.with(weight).unwrap_or_else(|| {
+            self.carry(cell, self.published.len(), count);
+            weight
+        });
     }
 }
 
@@ -161,10 +147,10 @@ impl<T: Counter + Integer> Halves for ShareCounts<T> {
     fn move_back(&mut self, cell: usize, weight: u64, negative: i64) {
         let at = self.pushed.index(cell);
         let (count, less) = (self.published[at], signed(weight, !negative));
-        self.published[at] = match count.with(less) {
-            Some(sum) => sum,
-            None => self.carry(cell, 0, count, less),
-        };
+        self.published[at] = count.with(less).unwrap_or_else(|| {
+            self.carry(cell, 0, count);
+            less
+        });
         self.add(cell, weight, negative);
     }
 }

@@ -15,42 +15,30 @@ pub(crate) struct CellSum {
     pub(crate) has_negative: bool,
 }
 
-/// Adds other counts, cell by cell.
-pub(super) fn sum<C: Counter>(cells: &mut [C], others: &[C]) {
-    for (cell, &other) in cells.iter_mut().zip(others) {
-        cell.add(other);
+/// Adds counts to counters that are wide enough for the sums, cell by cell.
+pub(super) fn sum<C: Counter, T: Counter>(cells: &mut [C], counts: &[T]) {
+    for (cell, count) in cells.iter_mut().zip(counts) {
+        let sum = cell.wide().wrapping_add(count.wide());
+        cell.add_signed(count.wide().cast_unsigned(), 0);
+        debug_assert_eq!(cell.wide(), sum, "wide enough for the sums");
     }
 }
 
 impl Table {
     /// Adds the published and the pending counts of a table of the same shape.
     pub(crate) fn add_table(&mut self, other: &Self) {
-        match (&mut self.cells, &other.cells) {
-            (Cells::Narrow(cells), Cells::Narrow(others)) => sum(cells, others),
-            (Cells::Wide(cells), Cells::Wide(others)) => sum(cells, others),
-            _ => unreachable!("counters of one width: neither is widened in between"),
-        }
+        with_cells!(&mut self.cells, cells => with_cells!(&other.cells, counts => {
+            debug_assert_eq!(cells.len(), counts.len());
+            sum(cells, counts);
+        }));
     }
 
-    /// Adds the counts of a table of the same shape without pending counts to the published ones;
-    /// the counters are wide enough for the sums.
+    /// Adds the counts of a table of the same shape without pending counts to the published ones.
     pub(crate) fn add_counts(&mut self, other: &Self) {
         debug_assert_eq!((self.depth, self.width), (other.depth, other.width));
-        match (&mut self.cells, &other.cells) {
-            (Cells::Narrow(cells), Cells::Narrow(others)) => sum(cells, others),
-            (Cells::Wide(cells), Cells::Wide(others)) => sum(cells, others),
-            (Cells::Wide(cells), Cells::Narrow(others)) => {
-                for (cell, &count) in cells.iter_mut().zip(others) {
-                    *cell += i64::from(count);
-                }
-            }
-            (Cells::Narrow(cells), Cells::Wide(others)) => {
-                for (cell, &count) in cells.iter_mut().zip(others) {
-                    debug_assert!(i32::try_from(count).is_ok(), "wide enough for the sums");
-                    *cell += count as i32;
-                }
-            }
-        }
+        with_cells!(&mut self.cells, cells => with_cells!(&other.cells, counts => {
+            sum(cells, counts);
+        }));
     }
 
     /// Passes on the published counts in 8 bytes each, part by part; the bytes are erased.
