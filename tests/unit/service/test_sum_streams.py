@@ -69,6 +69,16 @@ def shop(service: Service, host: Host, *, slices: int, since: int = 0) -> None:
         assert host.publish(NAME)
 
 
+def is_near(interval: dict[str, float], truth: float) -> bool:
+    """Tell if a truth is in an interval of three times the length.
+
+    One of 95 % itself may miss, which tests of coverage judge. Nine of three times the length miss
+    less than once in 10^7 runs.
+    """
+    length = interval["high"] - interval["low"]
+    return interval["low"] - length <= truth <= interval["high"] + length
+
+
 def test_readers_see_sums_counts_and_means(service: Service) -> None:
     host = service.host(SPENT, settings())
     shop(service, host, slices=13)
@@ -80,9 +90,8 @@ def test_readers_see_sums_counts_and_means(service: Service) -> None:
     for row, total, number, mean in zip(
         rows, (78_000, 39_000, 6_500), (3_900, 1_300, 1_300), (20, 30, 5), strict=False
     ):
-        assert row["sum"]["low"] <= total <= row["sum"]["high"]
-        assert row["count"]["low"] <= number <= row["count"]["high"]
-        assert row["mean"]["low"] <= mean <= row["mean"]["high"]
+        for shown, truth in ((row["sum"], total), (row["count"], number), (row["mean"], mean)):
+            assert is_near(shown, truth)
     course = overview["courses"][0]
     for value, truth in zip(course, (36_000, 72_000, 78_000), strict=True):
         assert value["estimate"] == pytest.approx(truth, rel=0.1)
