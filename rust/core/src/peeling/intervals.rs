@@ -10,7 +10,7 @@
 use super::cells::{Cell, Extrapolated, random_choices};
 use super::choice::Chosen;
 use super::fit::{Fit, Fitted};
-use super::ranks::{End, Ranks};
+use super::ranks::{Binned, End, Ranks};
 use super::score::Density;
 use crate::{Result, memory};
 
@@ -20,15 +20,15 @@ const SHIFTS: [f64; 12] = [
 ];
 /// Random choices of cells from which the power of a score is found.
 const TRIALS: usize = 300;
-/// Largest shift that is looked for, in spreads; tests that need more are of no use.
+/// Largest shift that is looked for, in spreads; tests that need as much are of no use.
 const FARTHEST: f64 = 36.0;
+/// Steps up to it in which the power of a score is looked for.
+const STEPS: usize = 512;
 /// Growth of the steps in which a rejected count is looked for, and how many there are.
 const GROWTH: f64 = 1.6;
 const MOST_STEPS: usize = 60;
 /// How exactly the end of an interval is found, in spreads.
 const EXACT: f64 = 0.02;
-/// How exactly the power of a score is known.
-const ROUGH: f64 = 0.1;
 /// How often the names that share cells with an item are chosen again for one count, at most.
 const CHOICES: usize = 3;
 
@@ -94,23 +94,28 @@ impl Test {
             .iter()
             .map(|cell| errors[cell.at as usize] * f64::from(cell.sign));
         let trials = memory::collected(trials)?;
+        let binned = Binned::of(end, errors, spread, facts.width, facts.signed)?;
         let mut best: Option<Self> = None;
+        let mut fewest = STEPS;
         for shift in SHIFTS {
-            let score = density.score(shift)?;
-            let ranks = Ranks::of(score, end, errors, facts.width, facts.signed)?;
+            let ranks = Ranks::of(density.score(shift)?, &binned)?;
             // The cells of a count that is to be rejected are among those with the highest level.
             let Some(critical) = critical_of(&ranks.with_an_item().sums()?, level) else {
                 continue;
             };
-            let half_power = half_power_of(&ranks, critical, &trials, facts.depth, spread * sign);
-            let least = best
-                .as_ref()
-                .map_or(FARTHEST * spread, |test| test.half_power);
-            if half_power < least {
+            let power = Power {
+                ranks: &ranks,
+                critical,
+                trials: &trials,
+                depth: facts.depth,
+                spread: spread * sign,
+            };
+            if let Some(steps) = power.half_below(fewest) {
+                fewest = steps;
                 best = Some(Self {
                     end,
+                    half_power: Power::shift_of(steps) * spread,
                     ranks,
-                    half_power,
                 });
             }
         }
@@ -132,30 +137,51 @@ fn critical_of(sums: &[f64], level: f64) -> Option<usize> {
     critical
 }
 
-/// The shift of all errors with which half of the trials reach the critical sum.
-fn half_power_of(ranks: &Ranks, critical: usize, trials: &[f64], depth: usize, spread: f64) -> f64 {
-    let is_powerful = |shift: f64| {
-        let sums = trials.chunks_exact(depth).map(|errors| {
-            let levels = errors
-                .iter()
-                .map(|error| ranks.level(error + shift * spread));
+/// The power of a score against shifts of all errors of an item.
+struct Power<'a> {
+    ranks: &'a Ranks,
+    /// The sum of levels that rejects.
+    critical: usize,
+    /// Errors of random choices, `depth` each.
+    trials: &'a [f64],
+    depth: usize,
+    /// The spread of the errors, with the sign of the shifts.
+    spread: f64,
+}
+
+impl Power<'_> {
+    /// The fewest steps with which half of the trials are rejected; `None` if these are not fewer
+    /// than `most`, which one look tells.
+    fn half_below(&self, most: usize) -> Option<usize> {
+        let (mut weak, mut powerful) = (0, most - 1);
+        if powerful == 0 || !self.is_half(powerful) {
+            return None;
+        }
+        while powerful - weak > 1 {
+            let middle = usize::midpoint(weak, powerful);
+            if self.is_half(middle) {
+                powerful = middle;
+            } else {
+                weak = middle;
+            }
+        }
+        Some(powerful)
+    }
+
+    /// Whether half of the trials are rejected; levels, and so this, do not fall with the shift.
+    fn is_half(&self, steps: usize) -> bool {
+        let shift = Self::shift_of(steps) * self.spread;
+        let sums = self.trials.chunks_exact(self.depth).map(|errors| {
+            let levels = errors.iter().map(|error| self.ranks.level(error + shift));
             levels.sum::<usize>()
         });
-        sums.filter(|&sum| sum >= critical).count() * 2 >= TRIALS
-    };
-    if !is_powerful(FARTHEST) {
-        return f64::INFINITY;
+        sums.filter(|&sum| sum >= self.critical).count() * 2 >= TRIALS
     }
-    let (mut low, mut high) = (0.0, FARTHEST);
-    while high - low > ROUGH {
-        let middle = f64::midpoint(low, high);
-        if is_powerful(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
+
+    /// A number of steps in spreads.
+    fn shift_of(steps: usize) -> f64 {
+        FARTHEST * steps as f64 / STEPS as f64
     }
-    high * spread.abs()
 }
 
 /// An item whose count is tested: its cells, and which of the names it is.
@@ -306,5 +332,41 @@ impl<'a> Search<'a> {
             }
         }
         changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fewest_steps_are_those_of_a_search_one_by_one() {
+        let (width, depth, spread) = (400, 3, 4.0);
+        let error = |at: usize| (at * at % 173) as f64 / 7.0 - 12.0;
+        let errors: Vec<_> = (0..width * depth).map(error).collect();
+        let trials: Vec<_> = (0..TRIALS * depth).map(|at| error(at * 7 + 3)).collect();
+        let density = Density::of(errors.iter().copied(), spread).unwrap();
+        let mut found = 0;
+        for (end, sign) in [(End::Low, 1.0), (End::High, -1.0)] {
+            let binned = Binned::of(end, &errors, spread, width, false).unwrap();
+            let ranks = Ranks::of(density.score(2.0).unwrap(), &binned).unwrap();
+            let power_of = |critical| Power {
+                ranks: &ranks,
+                critical,
+                trials: &trials,
+                depth,
+                spread: spread * sign,
+            };
+            for critical in (0..3 * 128).step_by(29) {
+                let power = power_of(critical);
+                let wanted = (1..STEPS).find(|&steps| power.is_half(steps));
+                assert_eq!(power.half_below(STEPS), wanted, "{critical}");
+                let Some(steps) = wanted else { continue };
+                assert_eq!(power.half_below(steps), None);
+                assert_eq!(power.half_below(steps + 1), wanted);
+                found += usize::from(steps > 1);
+            }
+        }
+        assert!(found > 8, "{found}");
     }
 }

@@ -4,7 +4,7 @@
 //! share of choices whose sum of levels is at least the item's own is a p-value, and it is computed
 //! exactly: the sum of independent levels, one per row.
 
-use super::score::{LEVELS, Score};
+use super::score::{BINS, LEVELS, Score, bin_of};
 use crate::{Result, memory};
 
 /// Which end of an interval a test bounds.
@@ -25,6 +25,49 @@ impl End {
     }
 }
 
+/// How many choices of a cell there are in each bin of the scores, row by row.
+#[derive(Debug)]
+pub(super) struct Binned {
+    end: End,
+    signed: bool,
+    /// [`BINS`] numbers of cells per row.
+    numbers: Vec<f64>,
+    /// Choices of a cell in a row.
+    choices: f64,
+}
+
+impl Binned {
+    /// The bins of errors with this spread, row by row.
+    pub(super) fn of(
+        end: End,
+        errors: &[f64],
+        spread: f64,
+        width: usize,
+        signed: bool,
+    ) -> Result<Self> {
+        let rows = errors.len() / width;
+        let mut numbers = memory::filled(0.0, rows * BINS)?;
+        let scale = 1.0 / spread;
+        for (errors, numbers) in errors
+            .chunks_exact(width)
+            .zip(numbers.chunks_exact_mut(BINS))
+        {
+            for error in errors.iter().map(|error| error * end.direction()) {
+                numbers[bin_of(error * scale)] += 1.0;
+                if signed {
+                    numbers[bin_of(-error * scale)] += 1.0;
+                }
+            }
+        }
+        Ok(Self {
+            end,
+            signed,
+            numbers,
+            choices: (width << usize::from(signed)) as f64,
+        })
+    }
+}
+
 /// The levels of all cells, row by row.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
@@ -38,28 +81,26 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    /// The levels of errors, row by row.
-    pub(super) fn of(
-        score: Score,
-        end: End,
-        errors: &[f64],
-        width: usize,
-        signed: bool,
-    ) -> Result<Self> {
-        let rows = errors.len() / width;
-        let mut ranks = Self {
-            score,
-            end,
-            signed,
-            numbers: memory::filled(0.0, rows * LEVELS)?,
-            choices: (width << usize::from(signed)) as f64,
-        };
-        for (row, errors) in errors.chunks_exact(width).enumerate() {
-            errors
-                .iter()
-                .for_each(|&error| ranks.count(row, error, 1.0));
+    /// The levels of errors in bins. The score has the spread of the bins.
+    pub(super) fn of(score: Score, binned: &Binned) -> Result<Self> {
+        let rows = binned.numbers.len() / BINS;
+        let mut numbers = memory::filled(0.0, rows * LEVELS)?;
+        for (bins, levels) in binned
+            .numbers
+            .chunks_exact(BINS)
+            .zip(numbers.chunks_exact_mut(LEVELS))
+        {
+            for (number, level) in bins.iter().zip(score.levels()) {
+                levels[usize::from(*level)] += number;
+            }
         }
-        Ok(ranks)
+        Ok(Self {
+            score,
+            end: binned.end,
+            signed: binned.signed,
+            numbers,
+            choices: binned.choices,
+        })
     }
 
     /// Adds to the number of cells of a row with this error.
@@ -136,6 +177,11 @@ mod tests {
     use super::super::score::Density;
     use super::*;
 
+    fn ranks(density: &Density, end: End, errors: &[f64], (width, signed): (usize, bool)) -> Ranks {
+        let binned = Binned::of(end, errors, density.spread(), width, signed).unwrap();
+        Ranks::of(density.score(2.0).unwrap(), &binned).unwrap()
+    }
+
     /// All sums of levels, one choice of a cell and a sign per row after the other.
     fn all_sums(ranks: &Ranks, errors: &[f64], width: usize, signed: bool) -> Vec<usize> {
         let signs: &[f64] = if signed { &[1.0, -1.0] } else { &[1.0] };
@@ -162,8 +208,7 @@ mod tests {
         for signed in [false, true] {
             for end in [End::Low, End::High] {
                 let density = Density::of(errors.iter().copied(), 3.0).unwrap();
-                let score = density.score(2.0).unwrap();
-                let ranks = Ranks::of(score, end, &errors, width, signed).unwrap();
+                let ranks = ranks(&density, end, &errors, (width, signed));
                 let sums = all_sums(&ranks, &errors, width, signed);
                 let choices = sums.len() as f64;
                 for least in 0..depth * LEVELS {
@@ -187,11 +232,10 @@ mod tests {
         for signed in [false, true] {
             for end in [End::Low, End::High] {
                 let density = Density::of(errors.iter().copied(), 2.0).unwrap();
-                let score = density.score(2.0).unwrap();
                 let wrong = 1e9 * end.direction();
                 let with = [1.0, -2.0, wrong, 3.0, -1.0, wrong, 2.0, 90.0, -3.0, 1.0];
-                let wanted = Ranks::of(score.clone(), end, &with, width, signed).unwrap();
-                let found = Ranks::of(score, end, &errors, width, signed).unwrap();
+                let wanted = ranks(&density, end, &with, (width, signed));
+                let found = ranks(&density, end, &errors, (width, signed));
                 assert_eq!(found.with_an_item().numbers, wanted.numbers);
                 assert_eq!(wanted.numbers.len(), depth * LEVELS);
             }
@@ -201,15 +245,12 @@ mod tests {
     #[test]
     fn cells_are_moved_to_their_new_level() {
         let mut errors = vec![1.0, 2.0, -8.0, 30.0, 4.0, 0.0];
-        let score = Density::of(errors.iter().copied(), 2.0)
-            .unwrap()
-            .score(4.0)
-            .unwrap();
-        let mut ranks = Ranks::of(score.clone(), End::High, &errors, 3, true).unwrap();
-        ranks.count(1, errors[3], -1.0);
+        let density = Density::of(errors.iter().copied(), 2.0).unwrap();
+        let mut moved = ranks(&density, End::High, &errors, (3, true));
+        moved.count(1, errors[3], -1.0);
         errors[3] = -2.0;
-        ranks.count(1, errors[3], 1.0);
-        let other = Ranks::of(score, End::High, &errors, 3, true).unwrap();
-        assert_eq!(ranks.numbers, other.numbers);
+        moved.count(1, errors[3], 1.0);
+        let other = ranks(&density, End::High, &errors, (3, true));
+        assert_eq!(moved.numbers, other.numbers);
     }
 }

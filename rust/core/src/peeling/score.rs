@@ -11,7 +11,7 @@ pub(super) const LEVELS: usize = 128;
 /// Bins of the density: their width in spreads, and how far they reach.
 pub(super) const BIN: f64 = 0.05;
 const REACH: f64 = 40.0;
-const BINS: usize = (2.0 * REACH / BIN) as usize;
+pub(super) const BINS: usize = (2.0 * REACH / BIN) as usize;
 /// Bandwidth of the kernel, in spreads, for one error.
 const BANDWIDTH: f64 = 0.6;
 /// Errors that are expected anywhere within [`REACH`], in addition to those found.
@@ -44,6 +44,12 @@ impl Density {
         let floor = ANYWHERE / BINS as f64;
         per_bin.iter_mut().for_each(|each| *each += floor);
         Ok(Self { per_bin, spread })
+    }
+
+    /// The spread of the errors.
+    #[cfg(test)]
+    pub(super) fn spread(&self) -> f64 {
+        self.spread
     }
 
     /// The logarithm of the density in every bin. The outermost ones stand for all errors beyond,
@@ -81,6 +87,11 @@ impl Score {
     #[inline]
     pub(super) fn level(&self, error: f64) -> usize {
         self.levels[bin_of(error * self.scale)].into()
+    }
+
+    /// The level of every bin.
+    pub(super) fn levels(&self) -> &[u8] {
+        &self.levels
     }
 }
 
