@@ -111,8 +111,13 @@ impl LogDensity {
     /// The logarithm of the density at an error, up to a constant.
     #[inline]
     pub(super) fn log(&self, error: f64) -> f64 {
-        let position = self.axis.position(error) + (SIDE as f64 - 0.5);
-        let position = position.clamp(0.0, (BINS - 2) as f64);
+        self.log_at(self.axis.position(error))
+    }
+
+    /// The same at the position of an error.
+    #[inline]
+    pub(super) fn log_at(&self, position: f64) -> f64 {
+        let position = (position + (SIDE as f64 - 0.5)).clamp(0.0, (BINS - 2) as f64);
         let bin = position as usize;
         let (left, right) = (self.logs[bin], self.logs[bin + 1]);
         left + (right - left) * (position - bin as f64)

@@ -12,7 +12,9 @@
 //!    |     |
 //!    |   score       tests of a count
 //!    |   /  \
-//!    |  /   sums     laws of sums of scores, and which sums are rare
+//!    |  /  sums      which sums of scores are rare
+//!    | /     \
+//!    ||   convolution   the law of a sum of two scores
 //!    group        cells with one error distribution: histogram, axis, density
 //!    /    \
 //! density  classes   kernel estimate with real tails   |   which columns go together
@@ -24,6 +26,7 @@
 
 mod axis;
 mod classes;
+mod convolution;
 mod density;
 mod ends;
 mod group;
@@ -33,6 +36,7 @@ mod ordered;
 mod score;
 mod sums;
 
+pub(crate) use convolution::add_convolution;
 pub use ends::{Bounds, Cover, EndTests};
 pub use joint::How;
 pub use model::{ErrorModel, Row, TableErrors};

@@ -8,7 +8,7 @@
 //! from the ranks of the cells, and one cell more with the largest score (Vovk, Gammerman and
 //! Shafer 2005, Proposition 2.4).
 
-use super::axis::{Axis, BINS, SIDE};
+use super::axis::{Axis, BINS, bins_of_shifted, shifted_middles};
 use super::group::Group;
 use super::sums::{critical, tail_of_rows};
 
@@ -59,12 +59,11 @@ fn ratios(group: &Group, end: End, shift: f64) -> Vec<f64> {
         End::Low => -shift,
         End::High => shift,
     };
-    let ratio = |(bin, log): (usize, &f64)| {
-        let other = axis.error(bin as f64 + 0.5 - SIDE as f64) + shift;
-        (density.log(other) - log).clamp(LEAST_LOG, MOST_LOG)
-    };
-    let bins = density.logs().iter().enumerate();
-    let mut logs: Vec<f64> = bins.map(ratio).collect();
+    let mut others = [0.0; BINS];
+    shifted_middles(axis, shift, &mut others);
+    let each = density.logs().iter().zip(others);
+    let ratio = each.map(|(log, other)| (density.log_at(other) - log).clamp(LEAST_LOG, MOST_LOG));
+    let mut logs: Vec<f64> = ratio.collect();
     let weight = |bin: usize| f64::from(counts[bin]) + 0.01;
     if end == End::Low {
         return isotonic(&logs, weight);
@@ -184,11 +183,11 @@ impl Tests {
         robust: Option<usize>,
     ) -> Self {
         let largest = (0..groups.len()).max_by_key(|&at| groups[at].sample());
-        let mut best: Option<(f64, Vec<Scores>)> = None;
+        let mut best: Option<(f64, Test)> = None;
         if let Some(largest) = largest {
             let group = &groups[largest];
             let choices = choices(group, depth);
-            let consider = |test: Test, level: f64, best: &mut Option<(f64, Vec<Scores>)>| {
+            let consider = |test: Test, level: f64, best: &mut Option<(f64, Test)>| {
                 let scores = &test.scores(&[group], end)[0];
                 let laws: Vec<&[f64]> = vec![&scores.law; depth];
                 let Some(least) = critical(&laws, level) else {
@@ -197,8 +196,7 @@ impl Tests {
                 let power = distance(&choices, scores, end, least, depth);
                 let known = best.as_ref().map_or(f64::INFINITY, |(known, _)| *known);
                 if power < known {
-                    let all = groups.iter().collect::<Vec<_>>();
-                    *best = Some((power, test.scores(&all, end)));
+                    *best = Some((power, test));
                 }
                 power <= WORSE * known
             };
@@ -221,12 +219,10 @@ impl Tests {
                 );
             }
         }
+        let best = best.map_or(Test::Beyond(0.0), |(_, test)| test);
         Self {
             level,
-            scores: best.map_or_else(
-                || Test::Beyond(0.0).scores(&groups.iter().collect::<Vec<_>>(), end),
-                |(_, scores)| scores,
-            ),
+            scores: best.scores(&groups.iter().collect::<Vec<_>>(), end),
             known: Vec::new(),
         }
     }
@@ -266,17 +262,16 @@ fn choices(group: &Group, depth: usize) -> Vec<f64> {
 /// The mean of the shifts at which these parts of the choices of cells are rejected; infinite if
 /// there are none. The larger part stands for the widest intervals.
 fn distance(choices: &[f64], scores: &Scores, end: End, least: u32, depth: usize) -> f64 {
-    let reached = |shift: f64, power: f64| {
+    let mut bins = vec![0; choices.len()];
+    let mut reached = |shift: f64, power: f64| {
         let shift = if end == End::Low { shift } else { -shift };
-        let sum = |choice: &[f64]| -> u32 {
-            let bins = choice.iter().map(|&error| scores.axis.bin(error + shift));
-            bins.map(|bin| u32::from(scores.of_bin[bin])).sum()
+        bins_of_shifted(scores.axis, choices, shift, &mut bins);
+        let sum = |bins: &[u16]| -> u32 {
+            let each = bins.iter().map(|&bin| scores.of_bin[usize::from(bin)]);
+            each.map(u32::from).sum()
         };
-        let wanted = (power * CHOICES as f64) as usize;
-        let rejected = choices
-            .chunks_exact(depth)
-            .filter(|choice| sum(choice) >= least);
-        rejected.take(wanted).count() == wanted
+        let rejected = bins.chunks_exact(depth).filter(|bins| sum(bins) >= least);
+        rejected.count() >= (power * CHOICES as f64) as usize
     };
     let (mut distance, mut low, mut high) = (0.0, 0.0, scores.axis.spread);
     for (power, weight) in POWERS {

@@ -1,5 +1,7 @@
 //! Laws of sums of independent scores, one per row, and the sums that are rare.
 
+use super::convolution::add_convolution;
+
 /// The least sum of independent scores that occurs, or is exceeded, with at most this probability;
 /// `None` if that is no sum that occurs.
 pub(super) fn critical(laws: &[&[f64]], level: f64) -> Option<u32> {
@@ -39,12 +41,7 @@ fn law_of_sum(laws: &[&[f64]]) -> Vec<f64> {
     let mut sums = vec![1.0];
     for law in laws {
         let mut next = vec![0.0; sums.len() + law.len() - 1];
-        // Scores below the first possible one only cost time.
-        for (at, &probability) in sums.iter().enumerate().filter(|(_, p)| **p > 0.0) {
-            for (out, &other) in next[at..].iter_mut().zip(*law) {
-                *out += probability * other;
-            }
-        }
+        add_convolution(&sums, law, &mut next);
         sums = next;
     }
     sums

@@ -5,6 +5,7 @@
 //! exactly: the sum of independent levels, one per row.
 
 use super::score::{BINS, LEVELS, Score, bin_of};
+use crate::estimation::add_convolution;
 use crate::{Result, memory};
 
 /// Which end of an interval a test bounds.
@@ -161,11 +162,11 @@ impl Ranks {
         let mut sums = memory::filled(1.0, 1)?;
         for row in numbers.chunks_exact(LEVELS) {
             let mut longer = memory::filled(0.0, sums.len() + LEVELS - 1)?;
-            for (at, &number) in row.iter().enumerate().filter(|(_, number)| **number > 0.0) {
-                let share = number / self.choices;
-                let places = longer[at..].iter_mut().zip(&sums);
-                places.for_each(|(place, sum)| *place += share * sum);
+            let mut shares = [0.0; LEVELS];
+            for (share, number) in shares.iter_mut().zip(row) {
+                *share = number / self.choices;
             }
+            add_convolution(&shares, &sums, &mut longer);
             sums = longer;
         }
         Ok(sums)
