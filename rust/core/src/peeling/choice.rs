@@ -9,7 +9,7 @@ use super::cells::{Cell, Extrapolated, random_choices};
 use super::evidence::{Evidence, Rule};
 use super::fit::Fitted;
 use super::listed::Listed;
-use super::names::{Names, names_in};
+use super::names::{InOrder, Names, names_in};
 use super::purity::Purity;
 use crate::{Result, memory};
 
@@ -38,9 +38,10 @@ impl Chosen {
     fn of(names: Vec<&[Cell]>, others: Option<&Self>, care: Care, listed: &Listed) -> Result<Self> {
         let facts = &listed.facts;
         let names = Names::of(names, facts.depth, facts.table.len())?;
+        let mut known = others.map(Self::counts);
         let counts = names
             .all()
-            .map(|own| others.map_or(0.0, |others| others.count(own)));
+            .map(|own| known.as_mut().map_or(0.0, |known| known.of(own)));
         let counts = memory::collected(counts)?;
         Self::from(names, counts, care, listed)
     }
@@ -80,10 +81,26 @@ impl Chosen {
         }
     }
 
+    /// The counts of items that mostly come in the order of the names.
+    pub(super) fn counts(&self) -> Counts<'_> {
+        Counts {
+            names: self.names.in_order(),
+            counts: &self.fitted.counts,
+        }
+    }
+}
+
+/// The counts of names that are taken out, by their cells.
+pub(super) struct Counts<'a> {
+    names: InOrder<'a>,
+    counts: &'a [f64],
+}
+
+impl Counts<'_> {
     /// The count of an item that is taken out; 0 for all others.
-    pub(super) fn count(&self, own: &[Cell]) -> f64 {
+    pub(super) fn of(&mut self, own: &[Cell]) -> f64 {
         let found = self.names.find(own);
-        found.map_or(0.0, |name| self.fitted.counts[name])
+        found.map_or(0.0, |name| self.counts[name])
     }
 }
 
@@ -113,7 +130,7 @@ impl Likely {
     }
 }
 
-/// Names of a list with their strength, the strongest first.
+/// Names of a list with their strength, which is above 0.
 type Strong = Vec<(f32, u32)>;
 
 /// What one round takes out.
@@ -121,7 +138,7 @@ struct Round {
     chosen: Chosen,
     /// The places of these names in the list, in order.
     taken: Vec<u32>,
-    /// The rule that chose them, with all names that are half as strong as it asks for.
+    /// The rule that chose them, with all names that have any strength, in order.
     rule: Option<(Rule, Strong)>,
 }
 
@@ -183,10 +200,8 @@ impl<'a> Search<'a> {
         };
         let mut earlier: Option<Round> = None;
         for left in (0..MOST_ROUNDS).rev() {
-            let (rule, accepted) = self.rule_after(&last)?;
-            let mut taken = memory::collected(rule.1[..accepted].iter().map(|each| each.1))?;
-            taken.sort_unstable();
-            if self.is_stable(&last.chosen.names, &taken)? {
+            let (rule, taken) = self.rule_after(&last)?;
+            if self.is_stable(&last.chosen.names, &taken) {
                 last.rule = Some(rule);
                 return Ok(last);
             }
@@ -215,9 +230,10 @@ impl<'a> Search<'a> {
         let own = self.cells_of(likely.places.iter().copied())?;
         let names = Names::of(own, self.facts.depth, self.facts.table.len())?;
         let mut counts = memory::filled(0.0, names.len())?;
+        let (mut here, mut known) = (names.in_order(), likely.chosen.counts());
         for &place in &likely.places {
-            if let Some(name) = names.find(self.own(place)) {
-                counts[name] = likely.chosen.count(listed.own(place));
+            if let Some(name) = here.find(self.own(place)) {
+                counts[name] = known.of(listed.own(place));
             }
         }
         Ok(Round {
@@ -227,40 +243,53 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The rule that follows from what is left, the names that are half as strong as it asks for,
-    /// and how many of them are as strong.
-    fn rule_after(&self, round: &Round) -> Result<((Rule, Strong), usize)> {
+    /// The rule that follows from what is left, the strength of the names, and the places of those
+    /// that it takes out, in order.
+    fn rule_after(&self, round: &Round) -> Result<((Rule, Strong), Vec<u32>)> {
         let found = &round.chosen;
         let evidence = of_fit(&found.fitted, self.facts)?;
-        let mut strong = self.strong(found, &round.taken, &evidence)?;
-        let absent = self.absent(found, &evidence)?;
-        let strengths = memory::collected(strong.iter().map(|each| each.0))?;
+        let strong = self.strong(found, &round.taken, &evidence)?;
+        let strengths = falling(strong.iter().map(|each| each.0))?;
+        let absent = falling(self.absent(found, &evidence)?.into_iter())?;
         let weight = self.names * self.facts.depth as f64 / self.decoys.len() as f64;
         let most = self.purity.most(self.facts.table.len()).min(strong.len());
+        let is_first = round.taken.is_empty();
         let least = self
             .purity
-            .least(&strengths[..most], &absent, weight, round.taken.is_empty());
-        let accepted = strengths[..most].partition_point(|&each| each >= least);
-        strong.truncate(strengths.partition_point(|&each| each >= CANDIDATE * least));
-        Ok(((Rule { evidence, least }, strong), accepted))
+            .least(&strengths[..most], &absent, weight, is_first);
+        let taken = if strengths.get(most).is_some_and(|&next| next >= least) {
+            let mut strongest = memory::copied(&strong)?;
+            put_strongest_first(&mut strongest);
+            let mut taken = memory::collected(strongest[..most].iter().map(|each| each.1))?;
+            taken.sort_unstable();
+            taken
+        } else {
+            let mut taken = memory::room_for(strong.len())?;
+            let strong = strong.iter().filter(|each| each.0 >= least);
+            taken.extend(strong.map(|each| each.1));
+            taken
+        };
+        Ok(((Rule { evidence, least }, strong), taken))
     }
 
     /// Whether the names that are taken out hardly change.
-    fn is_stable(&self, before: &Names, taken: &[u32]) -> Result<bool> {
-        let own = self.cells_of(taken.iter().copied())?;
-        let stay = own.iter().filter(|own| before.find(own).is_some());
-        let changed = own.len() + before.len() - 2 * stay.count().min(before.len());
-        Ok(changed as f64 <= STABLE * own.len() as f64)
+    fn is_stable(&self, before: &Names, taken: &[u32]) -> bool {
+        let mut known = before.in_order();
+        let stay = taken
+            .iter()
+            .filter(|&&name| known.find(self.own(name)).is_some());
+        let changed = taken.len() + before.len() - 2 * stay.count().min(before.len());
+        changed as f64 <= STABLE * taken.len() as f64
     }
 
-    /// The names with any strength; `taken` are those that were taken out, in order.
+    /// The names with any strength, in their order; `taken` are those that were taken out, in order.
     fn strong(&self, found: &Chosen, taken: &[u32], evidence: &Evidence) -> Result<Strong> {
         let errors = &found.fitted.errors;
         let mut taken = taken.iter().copied().peekable();
-        let mut strong = Vec::new();
+        let (mut known, mut strong) = (found.counts(), Vec::new());
         for (name, own) in self.list.chunks_exact(self.facts.depth).enumerate() {
             let count = match taken.next_if_eq(&(name as u32)) {
-                Some(_) => found.count(own),
+                Some(_) => known.of(own),
                 None if !self.is_looked_at(own, evidence, errors) => continue,
                 None => 0.0,
             };
@@ -269,7 +298,6 @@ impl<'a> Search<'a> {
                 memory::push(&mut strong, (strength, name as u32))?;
             }
         }
-        strong.sort_unstable_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
         Ok(strong)
     }
 
@@ -280,23 +308,30 @@ impl<'a> Search<'a> {
             && evidence.may_be_strong(own, errors)
     }
 
-    /// The strengths of the decoys that have any, the largest first.
+    /// The strengths of the decoys that have any.
     fn absent(&self, found: &Chosen, evidence: &Evidence) -> Result<Vec<f32>> {
         let errors = &found.fitted.errors;
         let mut absent = Vec::new();
         for own in self.decoys.chunks_exact(self.facts.depth) {
-            if self.is_looked_at(own, evidence, errors) {
-                memory::push(&mut absent, evidence.strength(own, errors, 0.0))?;
+            if !self.is_looked_at(own, evidence, errors) {
+                continue;
+            }
+            let strength = evidence.strength(own, errors, 0.0);
+            if strength > 0.0 {
+                memory::push(&mut absent, strength)?;
             }
         }
-        absent.sort_unstable_by(|one, two| two.total_cmp(one));
         Ok(absent)
     }
 
     /// The names that were found, and the candidates that the rule does not take out.
     fn with_candidates(&self, found: &Chosen, rule: Rule, likely: &Strong) -> Result<Chosen> {
-        let most = self.facts.table.len().min(likely.len());
-        let mut own = self.cells_of(likely[..most].iter().map(|each| each.1))?;
+        let mut candidates = memory::room_for(likely.len())?;
+        let least = CANDIDATE * rule.least;
+        candidates.extend(likely.iter().filter(|each| each.0 >= least).copied());
+        put_strongest_first(&mut candidates);
+        candidates.truncate(self.facts.table.len());
+        let mut own = self.cells_of(candidates.iter().map(|each| each.1))?;
         memory::reserve(&mut own, found.names.len())?;
         own.extend(found.names.all());
         let names = Names::of(own, self.facts.depth, self.facts.table.len())?;
@@ -318,6 +353,18 @@ impl<'a> Search<'a> {
             rule: Some(rule),
         })
     }
+}
+
+/// Strengths, the largest first. They are above 0, so that their bits are in their order.
+fn falling(strengths: impl ExactSizeIterator<Item = f32>) -> Result<Vec<f32>> {
+    let mut bits = memory::collected(strengths.map(f32::to_bits))?;
+    bits.sort_unstable();
+    memory::collected(bits.iter().rev().map(|&bits| f32::from_bits(bits)))
+}
+
+/// The strongest names first; in their order where they are equally strong.
+fn put_strongest_first(names: &mut Strong) {
+    names.sort_unstable_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
 }
 
 /// With the errors that a fit leaves.

@@ -106,7 +106,7 @@ impl Evidence {
         for (value, cell) in values.iter_mut().zip(own) {
             *value = (errors[cell.at as usize] * f64::from(cell.sign) + count) * self.per_bin;
         }
-        values.sort_unstable_by(f64::total_cmp);
+        put_in_order(values);
         let values = &*values;
         let likelihood = |count: f64| -> f32 {
             let logs = values.iter().map(|value| self.log(value - count));
@@ -129,6 +129,18 @@ impl Evidence {
     #[inline]
     fn log(&self, error: f64) -> f32 {
         self.logs[bin_at(error)]
+    }
+}
+
+/// Puts values in order: few, so that each is moved to its place among those before it.
+#[inline]
+fn put_in_order(values: &mut [f64]) {
+    for end in 1..values.len() {
+        let mut at = end;
+        while at > 0 && values[at - 1] > values[at] {
+            values.swap(at - 1, at);
+            at -= 1;
+        }
     }
 }
 

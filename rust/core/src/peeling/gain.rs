@@ -195,10 +195,11 @@ fn range_of_row(listed: &Listed, row: usize, others: &Listed, chosen: &Chosen) -
     let depth = listed.facts.depth;
     let first = row * listed.facts.width;
     let mut errors = memory::copied(listed.facts.row(row))?;
+    let mut counts = chosen.counts();
     let names = listed.list.chunks_exact(depth);
     for (own, known) in names.zip(others.list.chunks_exact(depth - 1)) {
         let cell = own[row];
-        errors[cell.at as usize - first] -= chosen.count(known) * f64::from(cell.sign);
+        errors[cell.at as usize - first] -= counts.of(known) * f64::from(cell.sign);
     }
     Ok(range_of(&mut errors))
 }

@@ -1,7 +1,7 @@
 //! Joint estimates from what is left of a table, and the largest of them.
 
 use super::cells::Cell;
-use super::choice::Chosen;
+use super::choice::{Chosen, Counts};
 use crate::estimation::{ErrorModel, Row};
 use crate::{Result, memory};
 use std::cmp::Ordering;
@@ -14,8 +14,8 @@ const FIRST: usize = 2;
 pub(super) struct Joint<'a> {
     /// Of the errors of what is left, or of the whole table.
     errors: &'a ErrorModel,
-    /// The names that are taken out.
-    chosen: Option<&'a Chosen>,
+    /// The names that are taken out, and their counts.
+    chosen: Option<(&'a Chosen, Counts<'a>)>,
     rows: Vec<Row>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Joint<'a> {
     ) -> Result<Self> {
         Ok(Self {
             errors: left.map_or(whole, |(errors, _)| errors),
-            chosen: left.map(|(_, chosen)| chosen),
+            chosen: left.map(|(_, chosen)| (chosen, chosen.counts())),
             rows: memory::room_for(whole.depth())?,
         })
     }
@@ -76,14 +76,14 @@ impl<'a> Joint<'a> {
         let errors = self.errors;
         let width = errors.width();
         self.rows.clear();
-        let Some(chosen) = self.chosen else {
+        let Some((chosen, counts)) = &mut self.chosen else {
             self.rows.extend(own.iter().filter_map(|cell| {
                 let value = errors.table().table[cell.at as usize] as f64;
                 errors.row(cell.at as usize % width, value * f64::from(cell.sign))
             }));
             return;
         };
-        let count = chosen.count(own);
+        let count = counts.of(own);
         self.rows.extend(own.iter().filter_map(|cell| {
             let column = cell.at as usize % width;
             let error = chosen.fitted.errors[cell.at as usize] * f64::from(cell.sign);

@@ -34,8 +34,9 @@ fn within_bounds(values: &[f64], rank: usize) -> Result<Option<f64>> {
     for (at, each) in sample.iter_mut().enumerate() {
         *each = values[at * values.len() / SAMPLE];
     }
-    sample.sort_unstable_by(f64::total_cmp);
-    let (low, high) = (sample[SAMPLE / 2 - MARGIN], sample[SAMPLE / 2 + MARGIN]);
+    let first = SAMPLE / 2 - MARGIN;
+    let (_, &mut low, after) = sample.select_nth_unstable_by(first, f64::total_cmp);
+    let (_, &mut high, _) = after.select_nth_unstable_by(2 * MARGIN - 1, f64::total_cmp);
     let before: usize = values.iter().map(|&value| usize::from(value < low)).sum();
     let mut between = kept(values, |value| value >= low && value <= high)?;
     let Some(rank) = rank.checked_sub(before).filter(|&at| at < between.len()) else {

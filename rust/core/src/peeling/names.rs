@@ -45,13 +45,21 @@ impl Names {
         found.ok().map(|at| sharing[at] as usize)
     }
 
+    /// For looking up names that mostly come in their order.
+    pub(super) fn in_order(&self) -> InOrder<'_> {
+        InOrder {
+            names: self,
+            next: 0,
+        }
+    }
+
     /// The cells of a name.
     pub(super) fn own(&self, name: usize) -> &[Cell] {
         &self.cells[name * self.depth..(name + 1) * self.depth]
     }
 
     /// The cells of all names, in order.
-    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &[Cell]> {
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &[Cell]> + DoubleEndedIterator {
         self.cells.chunks_exact(self.depth)
     }
 
@@ -73,6 +81,27 @@ impl Names {
             self.sharing[*place as usize] = (at / self.depth) as u32;
         }
         Ok(())
+    }
+}
+
+/// Looks names up: at once where each follows the one before.
+pub(super) struct InOrder<'a> {
+    names: &'a Names,
+    /// The name after the last one that was found.
+    next: usize,
+}
+
+impl InOrder<'_> {
+    /// What [`Names::find`] finds.
+    pub(super) fn find(&mut self, own: &[Cell]) -> Option<usize> {
+        let is_next = self.next < self.names.len() && self.names.own(self.next) == own;
+        let found = if is_next {
+            self.next
+        } else {
+            self.names.find(own)?
+        };
+        self.next = found + 1;
+        Some(found)
     }
 }
 
@@ -177,5 +206,24 @@ mod tests {
         }
         assert_eq!(names.sharing(list[0].at).len(), 2);
         assert_eq!(names.find(&cells([6].into_iter())), None);
+    }
+
+    #[test]
+    fn names_are_found_in_any_order_one_after_the_other() {
+        let list = cells(0..3_000);
+        let known = list.chunks_exact(2).step_by(2).collect();
+        let names = Names::of(known, 2, 4_000).unwrap();
+        assert_eq!(names.len(), 1_500);
+        let orders: [Vec<&[Cell]>; 3] = [
+            names.all().collect(),
+            names.all().rev().collect(),
+            list.chunks_exact(2).collect(),
+        ];
+        for order in orders {
+            let mut in_order = names.in_order();
+            for own in order {
+                assert_eq!(in_order.find(own), names.find(own));
+            }
+        }
     }
 }

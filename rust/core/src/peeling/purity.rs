@@ -39,10 +39,12 @@ impl Purity {
         match self {
             Self::Most => {
                 let absent_part = if is_first { FIRST_ABSENT } else { ABSENT };
+                let mut as_strong = absent.len();
                 let accepted = (1..=strong.len()).rev().find(|&number| {
                     let least = strong[number - 1];
-                    let expected = weight * absent.partition_point(|&each| each >= least) as f64;
-                    expected <= absent_part * number as f64
+                    let weaker = absent[..as_strong].iter().rev();
+                    as_strong -= weaker.take_while(|&&each| each < least).count();
+                    weight * as_strong as f64 <= absent_part * number as f64
                 });
                 accepted.map_or(f32::INFINITY, |number| strong[number - 1])
             }
@@ -67,6 +69,35 @@ impl Purity {
         match self {
             Self::Most => cells / 2,
             Self::Sure => cells / 5,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::mixed;
+    use super::*;
+
+    #[test]
+    fn the_weakest_that_is_taken_out_has_few_absent_names_as_strong() {
+        for case in 0..300_u64 {
+            let falling = |salt: u64, number: u64| {
+                let each = (0..number).map(|at| mixed(case << 20 | salt << 10 | at) % 40);
+                let mut each: Vec<f32> = each.map(|each| each as f32 / 4.0 + 0.25).collect();
+                each.sort_unstable_by(|one, two| two.total_cmp(one));
+                each
+            };
+            let (strong, absent) = (falling(1, case % 60), falling(2, case / 7 % 40));
+            for (weight, is_first, part) in [(0.5, false, ABSENT), (0.1, true, FIRST_ABSENT)] {
+                let is_taken = |&least: &f32| {
+                    let number = strong.iter().filter(|&&each| each >= least).count();
+                    let expected = absent.iter().filter(|&&each| each >= least).count();
+                    weight * expected as f64 <= part * number as f64
+                };
+                let wanted = strong.iter().copied().rev().find(is_taken);
+                let found = Purity::Most.least(&strong, &absent, weight, is_first);
+                assert_eq!(found, wanted.unwrap_or(f32::INFINITY), "{case}");
+            }
         }
     }
 }
