@@ -28,6 +28,7 @@ __all__ = ["LARGE_OPERATIONS"]
 
 _DAY: Final = datetime(2026, 1, 1, tzinfo=timezone.utc)
 _NUMBERS: Final = np.arange(3000) % 70
+_MANY: Final = np.arange(140_000) % 70_000  # enough for two threads
 _NAMES: Final = [f"name {number}" for number in _NUMBERS]
 _WEIGHTS: Final = [1 + number % 3 for number in range(3000)]
 _TIMES: Final = [_DAY + timedelta(seconds=10 * number) for number in range(3000)]
@@ -93,6 +94,23 @@ def _sketch(kind: Any, **options: Any) -> list[Operation]:
         *_reads(family),
         of("tick to wide counters", lambda one: one.live.tick(1000)),
         family.construction(),
+    ]
+
+
+def _threads() -> list[Operation]:
+    """A batch in two threads: without memory for their counts it is counted in one."""
+    spec = cache(lambda: ls.LazyCountMin(key=KEY, **{**_SMALL, "depth": 2, "width": 2**17}).spec)
+    family = Family(
+        name="LazyCountMin (wide)",
+        made=lambda _: ls.LazyCountMin.from_spec(spec(), key=KEY),
+        begin=lambda one: one.live.update_many(_MANY[:900]),
+        observe=seen,
+        proceed=lambda one: one.live.update_many(_MANY[::-1]),
+    )
+    return [
+        family.operation(
+            "update_many in two threads", lambda one: one.live.update_many(_MANY, threads=2)
+        )
     ]
 
 
@@ -296,7 +314,16 @@ def _releases() -> list[Operation]:
         return family.operation(name, lambda one: call(one.live), reads=True)
 
     encoded = cache(lambda: other().to_bytes())
+    # A list that could not be decoded is decoded by the next read.
+    known = Family(
+        name="Release (known names)",
+        made=lambda _: ls.Release.from_bytes(encoded()),
+        begin=lambda one: None,
+        observe=lambda live: live.decode(_NAMES[:70]).tolist(),
+        proceed=lambda one: None,
+    )
     return [
+        known.operation("decode", lambda one: one.live.decode(_NAMES[:70])),
         read("estimate_many, a list", lambda live: live.estimate_many(_NAMES)),
         read("estimate_many, a NumPy array", lambda live: live.estimate_many(_NUMBERS)),
         read("to_bytes", lambda live: live.to_bytes()),
@@ -313,6 +340,7 @@ LARGE_OPERATIONS: Final[tuple[Operation, ...]] = (
     *_sketch(ls.LazyCountSketch, horizon=20_000),
     *_sketch(ls.PunctualCountMin, horizon=20_000),
     *_sketch(ls.PunctualCountSketch, horizon=20_000),
+    *_threads(),
     *_exact(ls.CountMin),
     *_exact(ls.CountSketch),
     *_counters(),

@@ -136,8 +136,9 @@ class HeavyHitters(_native.EventsOfTable, ClosedByBlock, PublishedHitters):
             items: Arrow data, a NumPy array or an iterable of items.
             weights: one integer per item, or None for weight 1.
             column: the name of the column, for a table with several columns.
-            threads: largest number of threads. It does not change the result. Discovery counts
-                whole epochs side by side, each thread in memory of its own while the batch lasts.
+            threads: largest number of threads, of which at most one per processor is used. It
+                does not change the result. Discovery counts whole epochs side by side, each
+                thread in memory of its own while the batch lasts.
             user: the person of each event, one item per item; required if the table bounds
                 people.
 

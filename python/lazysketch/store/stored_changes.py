@@ -130,7 +130,7 @@ class Changes:
             weights=plain_counts(weights),
             empty_rows=plain_counts(empty_rows),
             steps=steps,
-            threads=threads,
+            threads=checked_integer("threads", threads),
         )
         self._journal.change(self, call)
 

@@ -111,8 +111,8 @@ impl ExactSketch {
     ///     items: Arrow data, a numpy array or an iterable of items.
     ///     weights: one integer per item, or None for weight 1.
     ///     column: the name of the column, for a table with several columns.
-    ///     threads: largest number of threads; speeds up large batches and does not change the
-    ///         result.
+    ///     threads: largest number of threads, of which at most one per processor is used; speeds
+    ///         up large batches and does not change the result.
     ///
     /// Raises:
     ///     ItemError: an invalid item or a null; the message gives its position.

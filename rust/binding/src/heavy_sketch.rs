@@ -124,8 +124,8 @@ impl HeavySketch {
     ///     items: Arrow data, a numpy array or an iterable of items.
     ///     weights: one integer per item, or None for weight 1.
     ///     column: the name of the column, for a table with several columns.
-    ///     threads: largest number of threads; speeds up large batches and does not change the
-    ///         result.
+    ///     threads: largest number of threads, of which at most one per processor is used; speeds
+    ///         up large batches and does not change the result.
     ///     user: the person of each event, one item per item; required if the table bounds people.
     ///
     /// Raises:

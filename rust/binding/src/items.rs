@@ -9,6 +9,9 @@ use pyo3::exceptions::{PyMemoryError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyType};
+use std::num::NonZero;
+use std::sync::OnceLock;
+use std::thread::available_parallelism;
 
 /// The types of items, as error messages name them.
 const EXPECTED: &str = "expected str, bytes, int, datetime, date or UUID";
@@ -381,7 +384,8 @@ impl<'py> FromPyObject<'_, 'py> for Steps {
     }
 }
 
-/// Largest number of threads for one batch; the core uses fewer if the batch is small.
+/// Largest number of threads for one batch, at most that of processors; the core uses fewer if the
+/// batch is small.
 #[derive(Clone, Copy)]
 pub(crate) struct Threads(pub(crate) usize);
 
@@ -393,10 +397,13 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
             0 => Err(ArgumentValueError::new_err(
                 "threads: expected a positive integer, got 0",
             )),
-            threads => Ok(Self(threads.min(MAX_THREADS) as usize)),
+            threads => Ok(Self(processors().min(threads as usize))),
         }
     }
 }
 
-/// No known machine gains from more threads.
-const MAX_THREADS: u64 = 256;
+/// Processors of this process: more threads take memory for their counts, and gain nothing.
+fn processors() -> usize {
+    static NUMBER: OnceLock<usize> = OnceLock::new();
+    *NUMBER.get_or_init(|| available_parallelism().map_or(1, NonZero::get))
+}

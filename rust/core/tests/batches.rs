@@ -235,6 +235,23 @@ fn any_number_of_threads_ends_in_the_same_state() {
     }
 }
 
+/// A batch closes the step that is open, in several threads as in one.
+#[test]
+fn several_threads_close_an_open_step() {
+    let items: Vec<i64> = (0..300_007).map(|i| i * i % 1009 - 500).collect();
+    let schedule = Schedule::Batch { horizon: 1 << 20 };
+    let [mut one, mut several] =
+        [(), ()].map(|()| with_weights(shape(TableKind::CountMin, 3, 77), schedule, 1));
+    for (sketch, threads) in [(&mut one, 1), (&mut several, 3)] {
+        let (open, rest) = items.split_at(1_009);
+        sketch.add_to_batch(Items::Signed(open), None).unwrap();
+        sketch
+            .update_many_in_threads(Items::Signed(rest), None, threads)
+            .unwrap();
+    }
+    assert_same(&mut one, &mut several, "a step was open");
+}
+
 /// Several threads count small weights for wide tables in bytes, which a heavy item leaves often,
 /// but not in small batches.
 #[test]

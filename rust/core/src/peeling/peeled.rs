@@ -22,9 +22,9 @@ pub struct Peeled {
     /// None of counters, and before the first push of every column.
     facts: Option<Extrapolated>,
     names: Vec<Cell>,
-    listed: OnceLock<Result<Option<Listed>>>,
-    for_intervals: OnceLock<Result<Option<Left>>>,
-    for_estimates: OnceLock<Result<ForEstimates>>,
+    listed: OnceLock<Option<Listed>>,
+    for_intervals: OnceLock<Option<Left>>,
+    for_estimates: OnceLock<ForEstimates>,
 }
 
 /// What is left of a table.
@@ -119,15 +119,15 @@ impl Peeled {
     }
 
     fn listed(&self) -> Result<Option<&Listed>> {
-        let found = self.listed.get_or_init(|| match &self.facts {
+        let found = once(&self.listed, || match &self.facts {
             None => Ok(None),
             Some(facts) => Listed::of(facts.copied()?, &self.names).map(Some),
         });
-        found.as_ref().map(Option::as_ref).map_err(Clone::clone)
+        found.map(Option::as_ref)
     }
 
     fn for_intervals(&self) -> Result<Option<&Left>> {
-        let found = self.for_intervals.get_or_init(|| {
+        let found = once(&self.for_intervals, || {
             let Some(listed) = self.listed()? else {
                 return Ok(None);
             };
@@ -138,11 +138,11 @@ impl Peeled {
             };
             Left::of(chosen, &self.model).map(Some)
         });
-        found.as_ref().map(Option::as_ref).map_err(Clone::clone)
+        found.map(Option::as_ref)
     }
 
     fn for_estimates(&self) -> Result<&ForEstimates> {
-        let found = self.for_estimates.get_or_init(|| {
+        once(&self.for_estimates, || {
             Ok(match self.best()? {
                 Best::Nothing => ForEstimates::Whole,
                 Best::AsForIntervals => ForEstimates::AsIntervals,
@@ -150,8 +150,7 @@ impl Peeled {
                     ForEstimates::Other(Box::new(Left::of(*chosen, &self.model)?))
                 }
             })
-        });
-        found.as_ref().map_err(Clone::clone)
+        })
     }
 
     fn best(&self) -> Result<Best> {
@@ -166,6 +165,15 @@ impl Peeled {
             None => Ok(Best::Nothing),
         }
     }
+}
+
+/// What is kept, or made; a failure is not kept, since there may be memory later.
+fn once<T>(kept: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(found) = kept.get() {
+        return Ok(found);
+    }
+    let made = make()?;
+    Ok(kept.get_or_init(|| made))
 }
 
 impl Left {

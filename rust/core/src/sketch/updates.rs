@@ -319,8 +319,6 @@ impl PrivateSketch {
         threads: usize,
     ) -> Result<()> {
         let has_open_step = self.has_open_step();
-        // Tables of further threads could fail after the open step was closed.
-        let threads = if has_open_step { 1 } else { threads };
         self.make_room_for_places()?;
         if has_open_step {
             self.close_steps(steps);

@@ -2,11 +2,10 @@
 
 use super::far_cells::prefetch_all;
 use std::ops::Range;
-use zeroize::Zeroize;
 
 /// A counter of 32 or 64 bits, or of a byte for a share of a batch. The bound on counts rules out
 /// that one of 32 or 64 bits wraps; `wrapping_` operations only avoid a branch.
-pub(crate) trait Counter: Copy + Default + Send + Sync + Zeroize {
+pub(crate) trait Counter: Copy + Default + Send + Sync {
     /// Adds a weight, with the sign -1 if `negative` is all ones.
     fn add_signed(&mut self, weight: u64, negative: i64);
     /// Adds a count.

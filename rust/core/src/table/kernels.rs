@@ -90,22 +90,28 @@ impl Locate for Index {
     }
 }
 
-/// The places of one chunk, row by row. They reveal the last items, so they are zeroised.
+/// The places of one chunk, row by row, and its weights. They reveal the last events, so they are
+/// zeroised.
 pub(crate) struct Places {
     depth: usize,
     places: Vec<u32>,
+    weights: Vec<u64>,
 }
 
 impl Places {
     /// For tables of `depth` rows; memory is allocated before the first batch.
     pub(crate) fn new(depth: usize) -> Self {
-        let places = Vec::new();
-        Self { depth, places }
+        Self {
+            depth,
+            places: Vec::new(),
+            weights: Vec::new(),
+        }
     }
 
     /// Allocates the memory, once.
     pub(crate) fn make_room(&mut self) -> Result<()> {
         if self.places.is_empty() {
+            self.weights = memory::zeros(CHUNK)?;
             self.places = memory::zeros(self.depth * CHUNK)?;
         }
         Ok(())
@@ -123,24 +129,49 @@ impl Places {
         }
         &self.places
     }
+
+    /// Fills the places of a chunk, and reads its weights, once.
+    #[inline]
+    pub(super) fn fill_with<'a, W: EventWeights>(
+        &'a mut self,
+        locate: &impl Locate,
+        chunk: Events<'a, W>,
+    ) -> (&'a [u32], Events<'a, W::Read<'a>>) {
+        self.fill(locate, chunk.items);
+        let events = Events {
+            items: chunk.items,
+            weights: chunk.weights.read(&mut self.weights[..chunk.items.len()]),
+            offset: chunk.offset,
+        };
+        (&self.places, events)
+    }
 }
 
 impl Drop for Places {
     fn drop(&mut self) {
         self.places.zeroize();
+        self.weights.zeroize();
     }
 }
 
 /// Weights of a batch: the constant 1 or one per event.
 pub(crate) trait EventWeights: Copy {
+    /// The same weights, where no other thread writes to them.
+    type Read<'a>: EventWeights;
+
     fn weight(&self, position: usize) -> u64;
     fn slice(&self, start: usize, end: usize) -> Self;
+    /// Reads the weights of as many events as there is room for, each once: whoever adds an event
+    /// and moves it later does both with one weight.
+    fn read(self, room: &mut [u64]) -> Self::Read<'_>;
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Ones;
 
 impl EventWeights for Ones {
+    type Read<'a> = Self;
+
     #[inline]
     fn weight(&self, _position: usize) -> u64 {
         1
@@ -148,6 +179,41 @@ impl EventWeights for Ones {
     #[inline]
     fn slice(&self, _start: usize, _end: usize) -> Self {
         Self
+    }
+    #[inline]
+    fn read(self, _room: &mut [u64]) -> Self {
+        self
+    }
+}
+
+/// Weights that were read.
+#[derive(Clone, Copy)]
+pub(crate) struct Read<'a>(&'a [u64]);
+
+impl<'a> Read<'a> {
+    #[inline]
+    pub(super) fn of(weights: impl EventWeights, room: &'a mut [u64]) -> Self {
+        for (position, weight) in room.iter_mut().enumerate() {
+            *weight = weights.weight(position);
+        }
+        Self(room)
+    }
+}
+
+impl EventWeights for Read<'_> {
+    type Read<'a> = Read<'a>;
+
+    #[inline]
+    fn weight(&self, position: usize) -> u64 {
+        self.0[position]
+    }
+    #[inline]
+    fn slice(&self, start: usize, end: usize) -> Self {
+        Self(&self.0[start..end])
+    }
+    #[inline]
+    fn read(self, room: &mut [u64]) -> Read<'_> {
+        Read::of(self, room)
     }
 }
 
@@ -160,6 +226,8 @@ pub(crate) struct Bounded<'a> {
 }
 
 impl EventWeights for Bounded<'_> {
+    type Read<'a> = Read<'a>;
+
     #[inline]
     fn weight(&self, position: usize) -> u64 {
         self.weights[position].min(self.largest)
@@ -170,6 +238,10 @@ impl EventWeights for Bounded<'_> {
             weights: &self.weights[start..end],
             ..*self
         }
+    }
+    #[inline]
+    fn read(self, room: &mut [u64]) -> Read<'_> {
+        Read::of(self, room)
     }
 }
 
@@ -182,6 +254,8 @@ pub(crate) struct SignedBounded<'a> {
 }
 
 impl EventWeights for SignedBounded<'_> {
+    type Read<'a> = Read<'a>;
+
     #[inline]
     fn weight(&self, position: usize) -> u64 {
         let weight = self.weights[position].cast_signed();
@@ -194,6 +268,10 @@ impl EventWeights for SignedBounded<'_> {
             weights: &self.weights[start..end],
             ..*self
         }
+    }
+    #[inline]
+    fn read(self, room: &mut [u64]) -> Read<'_> {
+        Read::of(self, room)
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn add_and_push<H: Halves, L: Locate, W: EventWeights>(
     let mut run = Run::of(cursor.width());
     for chunk in events.chunks() {
         let (depth, number) = (places.depth(), chunk.items.len());
-        let places = places.fill(locate, chunk.items);
+        let (places, chunk) = places.fill_with(locate, chunk);
         let (first_step, mut start) = (first_step + chunk.offset, 0);
         while run.take(cursor, start..number, first_step) {
             let end = run.end;
@@ -40,9 +40,9 @@ pub(crate) fn add_and_push<H: Halves, L: Locate, W: EventWeights>(
             if are_far(halves.pending().memory()) {
                 halves.prefetch(pushed.clone());
             }
-            add_part::<H::Pending, L, W>(depth, halves.pending(), places, chunk, start..end);
+            add_part::<H::Pending, L, _>(depth, halves.pending(), places, chunk, start..end);
             halves.push(pushed);
-            run.return_late::<H, L, W>(halves, places, chunk, start);
+            run.return_late::<H, L, _>(halves, places, chunk, start);
             start = end;
         }
     }
@@ -146,6 +146,7 @@ mod tests {
     use super::*;
     use crate::schedule::Schedule;
     use crate::simd::Width;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     /// The published counts, and those after a further push of every column.
     fn counts(mut table: Table, width: u32) -> [Vec<i64>; 2] {
@@ -194,6 +195,48 @@ mod tests {
         assert_eq!(moved, cursor);
         let what = format!("{depth} x {width}, {schedule:?}, {batches:?}");
         assert_eq!(counts(together, width), counts(single, width), "{what}");
+    }
+
+    /// The weight that another thread writes over 0 after it was read once.
+    #[derive(Clone, Copy)]
+    struct Overwritten<'a>(&'a AtomicU64);
+
+    impl EventWeights for Overwritten<'_> {
+        type Read<'a> = <Bounded<'a> as EventWeights>::Read<'a>;
+
+        fn weight(&self, position: usize) -> u64 {
+            match position {
+                1 => self.0.fetch_add(8, Ordering::Relaxed),
+                _ => 1,
+            }
+        }
+        fn slice(&self, _start: usize, _end: usize) -> Self {
+            *self
+        }
+        fn read(self, room: &mut [u64]) -> Self::Read<'_> {
+            Self::Read::of(self, room)
+        }
+    }
+
+    /// The second event is in the column that is pushed before it: it is added and moved back.
+    #[test]
+    fn an_event_has_one_weight_also_if_it_is_overwritten() {
+        let schedule = Schedule::RoundRobin {
+            horizon: 1 << 40,
+            period: 1,
+        };
+        let mut table = Table::new(1, 16, true).unwrap();
+        table.make_room_for_places().unwrap();
+        let weight = AtomicU64::new(0);
+        let events = Events {
+            items: &[3, 0],
+            weights: Overwritten(&weight),
+            offset: 0,
+        };
+        let mut cursor = schedule.cursor(0, 16);
+        table.add_and_push(&Index, events, 1, &mut cursor);
+        let [published, all] = counts(table, 16);
+        assert_eq!((published[0], all[0], all[3]), (0, 0, 1));
     }
 
     /// Runs of one push and of several, over the end of a round and of a chunk; many pushes at one

@@ -23,7 +23,6 @@ pub(super) const MOST_WEIGHT: u64 = 8;
 const LEAST_CARRIED: u64 = i8::MAX as u64 + 1 - MOST_WEIGHT;
 
 /// A count that left its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Carried<T> {
     pub(super) cell: u32,
     /// Cells that were pushed before; 0 for a published count.
@@ -60,8 +59,8 @@ impl<T: Counter + Integer> ShareCounts<T> {
         })
     }
 
-    /// Sets all counts to 0.
-    pub(super) fn clear(&mut self, cells: usize) {
+    /// Begins with counts of 0.
+    pub(super) fn begin(&mut self, cells: usize) {
         self.pending.resize(cells, T::default());
     }
 
@@ -88,6 +87,7 @@ impl<T: Counter + Integer> ShareCounts<T> {
     #[cold]
     #[inline(never)]
     fn carry(&mut self, cell: usize, after: usize, count: T) {
+        debug_assert!(self.carried.len() < self.carried.capacity());
         self.carried.push(Carried {
             cell: cell as u32,
             after: after as u32,
@@ -161,6 +161,7 @@ impl<T: Integer> Drop for ShareCounts<T> {
         memory::wipe(&mut self.pending);
         for carried in &mut self.carried {
             carried.cell.zeroize();
+            carried.after.zeroize();
             carried.count.zeroize();
         }
     }
@@ -175,7 +176,7 @@ mod tests {
     fn counts(first: u32, number: u32, weight: u64) -> ShareCounts<i8> {
         let pushed = Pushed::of(first, number, CELLS as u32);
         let mut counts = ShareCounts::with_room(CELLS, pushed, weight).unwrap();
-        counts.clear(CELLS);
+        counts.begin(CELLS);
         counts
     }
 
@@ -250,7 +251,7 @@ mod tests {
     #[test]
     fn counters_have_the_whole_range() {
         let mut counts = ShareCounts::<i32>::with_room(1, Pushed::default(), u64::MAX).unwrap();
-        counts.clear(1);
+        counts.begin(1);
         (0..1_000).for_each(|_| counts.add(0, 1 << 20, -1));
         let mut sums = [7_i64];
         counts.add_pending_to(&mut sums, 0);

@@ -31,11 +31,11 @@ const EVENTS_PER_THREAD: usize = 1 << 16;
 /// Fewest cells of a table of which shares are counted in bytes: in a narrower one more counts
 /// would leave the range of a byte, and counters stay in a fast cache as well.
 const FEWEST_CELLS: usize = 1 << 18;
-/// Places of a share for each cell below which counters take longer to clear and to add up than
+/// Events of a share for each column below which counters take longer to clear and to add up than
 /// they save.
-const PLACES_PER_CELL: usize = 3;
-/// As above, for bytes: cells for each place.
-const CELLS_PER_PLACE: usize = 4;
+const EVENTS_PER_COLUMN: usize = 3;
+/// As above, for bytes: columns for each event.
+const COLUMNS_PER_EVENT: usize = 4;
 /// Cells that are added up together: those of the table and of a few shares fit in a fast cache.
 const PART: usize = 1 << 14;
 
@@ -50,6 +50,7 @@ struct Share<T: Integer> {
 }
 
 /// What falls due while a share is counted.
+#[derive(Clone, Copy)]
 struct Due {
     /// The step before its first event.
     step: u64,
@@ -97,7 +98,7 @@ impl CheckedBatch<'_> {
         threads: usize,
     ) -> bool {
         let in_bytes = self.fits_bytes(table.cells());
-        let share = self.share([table.depth, table.cells()], in_bytes, threads);
+        let share = self.share(table.width, in_bytes, threads);
         share < self.items.len() && self.count_each(table, in_bytes, share, due).is_ok()
     }
 
@@ -130,12 +131,12 @@ impl CheckedBatch<'_> {
     }
 
     /// Number of events per thread; all of them if more threads would not be faster.
-    fn share(&self, [depth, cells]: [usize; 2], in_bytes: bool, threads: usize) -> usize {
+    fn share(&self, width: usize, in_bytes: bool, threads: usize) -> usize {
         let events = self.items.len();
         let least = if in_bytes {
-            cells / (depth * CELLS_PER_PLACE)
+            width / COLUMNS_PER_EVENT
         } else {
-            PLACES_PER_CELL * cells / depth
+            EVENTS_PER_COLUMN * width
         };
         let least = EVENTS_PER_THREAD.max(least);
         events.div_ceil(threads.min(events / least).max(1))
@@ -200,9 +201,9 @@ impl CheckedBatch<'_> {
     /// The memory is first written to here: the system provides it to this thread, once, and not
     /// while it is read.
     fn count_share<T: Counter + Integer>(self, own: &mut Share<T>, cells: usize) {
-        own.counts.clear(cells);
+        own.counts.begin(cells);
         let part = self.slice(own.events.start, own.events.end);
-        match own.due.take() {
+        match own.due {
             None => part.send(&mut To::Published(own)),
             Some(mut due) => part.count_from(due.early, own, &mut due.cursor, due.step),
         }

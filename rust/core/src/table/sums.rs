@@ -20,13 +20,15 @@ pub(super) fn sum<C: Counter, T: Counter>(cells: &mut [C], counts: &[T]) {
     for (cell, count) in cells.iter_mut().zip(counts) {
         let sum = cell.wide().wrapping_add(count.wide());
         cell.add_signed(count.wide().cast_unsigned(), 0);
-        debug_assert_eq!(cell.wide(), sum, "wide enough for the sums");
+        // Not `debug_assert_eq`, which would show the counts.
+        debug_assert!(cell.wide() == sum, "wide enough for the sums");
     }
 }
 
 impl Table {
     /// Adds the published and the pending counts of a table of the same shape.
     pub(crate) fn add_table(&mut self, other: &Self) {
+        debug_assert_eq!(self.is_wide(), other.is_wide());
         with_cells!(&mut self.cells, cells => with_cells!(&other.cells, counts => {
             debug_assert_eq!(cells.len(), counts.len());
             sum(cells, counts);

@@ -231,10 +231,10 @@ fn threads_have_enough_events() {
         (200_000, [2, 4], 2, 100_000),
         (200_001, [2, 4], 2, 100_001),
         (196_608, [2, 4], 9, 65_536),
-        // 3 * 160,000 places are 240,000 events of two rows.
+        // 3 * 80,000 events, whatever the number of rows.
         (479_999, [2, 80_000], 8, 479_999),
         (480_000, [2, 80_000], 8, 240_000),
-        // 2^24 / 4 places are 2^20 events of four rows.
+        // 2^22 / 4 events.
         ((1 << 21) - 1, [4, 1 << 22], 8, (1 << 21) - 1),
         (1 << 21, [4, 1 << 22], 8, 1 << 20),
     ] {
@@ -244,8 +244,7 @@ fn threads_have_enough_events() {
             weights: None,
             ..stream.batch()
         };
-        let cells = depth * width;
-        let found = batch.share([depth, cells], batch.fits_bytes(cells), threads);
+        let found = batch.share(width, batch.fits_bytes(depth * width), threads);
         assert_eq!(found, expected, "{events} {depth} x {width} {threads}");
     }
     let weights = [0];
