@@ -77,7 +77,7 @@ class _Failing:
 @pytest.mark.parametrize(
     ("threads", "error"),
     [
-        (_Failing(), RuntimeError),
+        (_Failing(), ArgumentTypeError),
         (0, ArgumentValueError),
         (1.5, ArgumentTypeError),
         (True, ArgumentTypeError),

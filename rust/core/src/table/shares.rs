@@ -187,9 +187,9 @@ impl CheckedBatch<'_> {
         });
         let mut places = Places::new(depth);
         places.make_room()?;
-        // Each place is counted once, and twice more if it is moved back.
-        let additions = (3 * events.len() * depth) as u64;
-        let weight = additions.saturating_mul(self.most_weight());
+        let additions = (events.len() * depth) as u64;
+        // Each is made once, and twice more if it is moved back.
+        let weight = additions.saturating_mul(3 * self.most_weight());
         Ok(Share {
             events,
             due,

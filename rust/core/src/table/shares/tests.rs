@@ -220,6 +220,70 @@ fn publishing_in_shares_equals_single_events() {
 
 /// 65,536 events for each thread; so many places for each cell, or cells for each place; bytes from
 /// 2^18 cells on, for weights up to 8.
+/// One item with the largest weight, in every row: as many counts leave their byte as can. That
+/// there is room for them is asserted where they are carried.
+#[test]
+fn counts_of_one_item_have_room_when_they_are_carried() {
+    for shape in [[1, 1], [8, 1], [16, 3]] {
+        let stream = Stream::all(shape).find(|stream| stream.weights.is_some());
+        let mut stream = stream.unwrap();
+        stream.items = vec![7; EVENTS as usize];
+        for weight in [1, 3, MOST_WEIGHT] {
+            stream.weights = Some(vec![weight; EVENTS as usize]);
+            let mut found = table(shape, false, false);
+            let batch = CheckedBatch {
+                max_weight: weight,
+                ..stream.batch()
+            };
+            batch
+                .count_each(&mut found, true, EVENTS as usize, None)
+                .unwrap();
+            for row in found.rows().unwrap().chunks_exact(shape[1] as usize) {
+                assert_eq!(row.iter().sum::<i64>(), (EVENTS * weight) as i64);
+            }
+        }
+    }
+}
+
+/// All events of a run of pushes are in the column that is pushed first: each is added, moved with
+/// the push and moved back.
+#[test]
+fn counts_that_are_moved_back_have_room_when_they_are_carried() {
+    const RUN: u64 = 64;
+    let shape = [1, 16 * RUN as u32];
+    // The first event is counted before the first run.
+    let first = |at: u64| at.min(1) + at.saturating_sub(1) / RUN * RUN;
+    let items: Vec<u64> = (0..shape[1].into()).map(first).collect();
+    let stream = Stream {
+        weights: Some(vec![MOST_WEIGHT; items.len()]),
+        items,
+        signed: false,
+        kind: TableKind::Counters,
+        hashes: RowHashes::new(3, shape[0], shape[1]),
+        fingerprinter: Fingerprinter::new(3),
+    };
+    let batch = CheckedBatch {
+        max_weight: MOST_WEIGHT,
+        ..stream.batch()
+    };
+    let cursor = Schedule::round_robin(1 << 40).cursor(0, shape[1]);
+    let mut found = table(shape, true, false);
+    batch
+        .count_each(&mut found, true, stream.items.len(), Some((0, cursor)))
+        .unwrap();
+    let mut expected = vec![[0; 2]; shape[1] as usize];
+    for (at, &item) in stream.items.iter().enumerate() {
+        // Column c is pushed after event c.
+        let is_late = at as u64 > item;
+        expected[item as usize][usize::from(is_late)] += MOST_WEIGHT as i64;
+    }
+    let [published, all] = counts(found, shape[1]);
+    for (column, [pushed, late]) in expected.into_iter().enumerate() {
+        assert_eq!(published[column], pushed, "{column}");
+        assert_eq!(all[column], pushed + late, "{column}");
+    }
+}
+
 #[test]
 fn threads_have_enough_events() {
     let stream = Stream::all([1, 1]).next().unwrap();
