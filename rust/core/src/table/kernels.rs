@@ -186,37 +186,6 @@ impl EventWeights for Ones {
     }
 }
 
-/// Weights that were read.
-#[derive(Clone, Copy)]
-pub(crate) struct Read<'a>(&'a [u64]);
-
-impl<'a> Read<'a> {
-    #[inline]
-    pub(super) fn of(weights: impl EventWeights, room: &'a mut [u64]) -> Self {
-        for (position, weight) in room.iter_mut().enumerate() {
-            *weight = weights.weight(position);
-        }
-        Self(room)
-    }
-}
-
-impl EventWeights for Read<'_> {
-    type Read<'a> = Read<'a>;
-
-    #[inline]
-    fn weight(&self, position: usize) -> u64 {
-        self.0[position]
-    }
-    #[inline]
-    fn slice(&self, start: usize, end: usize) -> Self {
-        Self(&self.0[start..end])
-    }
-    #[inline]
-    fn read(self, room: &mut [u64]) -> Read<'_> {
-        Read::of(self, room)
-    }
-}
-
 /// One weight per event, bounded again by `largest`: weights were checked, but they may lie in a
 /// Python array that another thread has written to since.
 #[derive(Clone, Copy)]
@@ -226,7 +195,7 @@ pub(crate) struct Bounded<'a> {
 }
 
 impl EventWeights for Bounded<'_> {
-    type Read<'a> = Read<'a>;
+    type Read<'a> = Bounded<'a>;
 
     #[inline]
     fn weight(&self, position: usize) -> u64 {
@@ -240,8 +209,12 @@ impl EventWeights for Bounded<'_> {
         }
     }
     #[inline]
-    fn read(self, room: &mut [u64]) -> Read<'_> {
-        Read::of(self, room)
+    fn read(self, room: &mut [u64]) -> Bounded<'_> {
+        room.copy_from_slice(self.weights);
+        Bounded {
+            weights: room,
+            largest: self.largest,
+        }
     }
 }
 
@@ -254,7 +227,7 @@ pub(crate) struct SignedBounded<'a> {
 }
 
 impl EventWeights for SignedBounded<'_> {
-    type Read<'a> = Read<'a>;
+    type Read<'a> = SignedBounded<'a>;
 
     #[inline]
     fn weight(&self, position: usize) -> u64 {
@@ -270,8 +243,12 @@ impl EventWeights for SignedBounded<'_> {
         }
     }
     #[inline]
-    fn read(self, room: &mut [u64]) -> Read<'_> {
-        Read::of(self, room)
+    fn read(self, room: &mut [u64]) -> SignedBounded<'_> {
+        room.copy_from_slice(self.weights);
+        SignedBounded {
+            weights: room,
+            largest: self.largest,
+        }
     }
 }
 
