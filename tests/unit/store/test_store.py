@@ -69,31 +69,6 @@ def test_a_refused_change_is_not_logged(lives: Lives) -> None:
         assert seen(store.sketch("a", spec)) == expected
 
 
-class _Failing:
-    def __index__(self) -> int:
-        raise RuntimeError("no number")
-
-
-@pytest.mark.parametrize(
-    ("threads", "error"),
-    [
-        (_Failing(), ArgumentTypeError),
-        (0, ArgumentValueError),
-        (1.5, ArgumentTypeError),
-        (True, ArgumentTypeError),
-    ],
-)
-def test_a_refused_number_of_threads_refuses_nothing_else(
-    lives: Lives, threads: Any, error: type[Exception]
-) -> None:
-    with lives.open() as store:
-        live = store.sketch("a", table())
-        with pytest.raises(error):
-            live.update_many(["x"] * 5, threads=threads)
-        live.update_many(["x"] * 5, threads=2**40)
-        assert live.step == 5
-
-
 def test_other_parameters_are_refused(lives: Lives) -> None:
     """Before and after a checkpoint, and the object is there afterwards."""
     with lives.open() as store:

@@ -16,10 +16,11 @@ use crate::partial::saved_names::CountBytes;
 use crate::partial::spec::PartialSpec;
 use crate::saved_state::{SavedState, StateReader, StateWriter};
 use crate::schedule::EVENTS_PER_STEP;
+use crate::table::event_weights::Bounded;
 use crate::table::hash::Fingerprinter;
 use crate::table::ingest::CheckedBatch;
 use crate::table::items::Items;
-use crate::table::kernels::{Bounded, Index};
+use crate::table::kernels::Index;
 use crate::{Error, Result};
 use zeroize::Zeroize;
 

@@ -5,9 +5,10 @@ mod tests;
 
 use super::private::PrivateSketch;
 use crate::parameters::TableKind;
+use crate::table::event_weights::Bounded;
 use crate::table::ingest::{CheckedBatch, columns_between};
 use crate::table::items::{Items, StepRows, check_signed_weights, check_weight, check_weights};
-use crate::table::kernels::{Bounded, Events, Index, Signed, Tally, Unsigned};
+use crate::table::kernels::{Events, Index, Signed, Tally, Unsigned};
 use crate::table::range_rows::RangeRows;
 use crate::{Error, Result, memory};
 

@@ -10,11 +10,10 @@ use crate::Result;
 use crate::parameters::TableKind;
 use crate::schedule::{Cursor, Progress};
 use crate::table::Table;
+use crate::table::event_weights::{Bounded, EventWeights, SignedBounded};
 use crate::table::hash::{Fingerprinter, RowHashes};
 use crate::table::items::Items;
-use crate::table::kernels::{
-    Bounded, EventWeights, Events, Index, Locate, Signed, SignedBounded, Tally, Unsigned,
-};
+use crate::table::kernels::{Events, Index, Locate, Signed, Tally, Unsigned};
 use crate::table::range_rows::RangeRows;
 use std::ops::Range;
 

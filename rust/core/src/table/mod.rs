@@ -7,6 +7,7 @@
 pub mod bins;
 mod counters;
 pub(crate) mod estimator;
+pub(crate) mod event_weights;
 mod far_cells;
 pub mod hash;
 mod hash_batch;
@@ -23,7 +24,8 @@ use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::schedule::Cursor;
 use crate::{Result, memory};
 use counters::{Counter, Halves, TableHalves};
-use kernels::{EventWeights, Events, Locate, Places, Tally, add_all, add_one};
+use event_weights::EventWeights;
+use kernels::{Events, Locate, Places, Tally, add_all, add_one};
 use pushes::add_and_push;
 use std::ops::Range;
 

@@ -7,8 +7,9 @@
 //! and a comparison; of a push: `depth` additions.
 
 use super::counters::{Counts, Halves};
+use super::event_weights::EventWeights;
 use super::far_cells::are_far;
-use super::kernels::{CHUNK, EventWeights, Events, Locate, Places, add_part, cell_of, doubled};
+use super::kernels::{CHUNK, Events, Locate, Places, add_part, cell_of, doubled};
 use crate::schedule::Cursor;
 use crate::simd::widest;
 use std::ops::Range;
@@ -141,8 +142,9 @@ fn find_loop(first: u32, number: u32, places: &[u32], found: &mut [bool]) {
 #[cfg(test)]
 mod tests {
     use super::super::Table;
+    use super::super::event_weights::Bounded;
     use super::super::hash::RowHashes;
-    use super::super::kernels::{Bounded, Index, Signed, Tally, Unsigned};
+    use super::super::kernels::{Index, Signed, Tally, Unsigned};
     use super::*;
     use crate::schedule::Schedule;
     use crate::simd::Width;

@@ -10,8 +10,9 @@
 //! any number of threads.
 
 use super::counters::{Counter, Counts, Halves, TableHalves};
+use super::event_weights::EventWeights;
 use super::ingest::{CheckedBatch, To, skip_to_last_round};
-use super::kernels::{EventWeights, Events, Locate, Places, Tally, add_all};
+use super::kernels::{Events, Locate, Places, Tally, add_all};
 use super::pushed::Pushed;
 use super::pushes::add_and_push;
 use super::share_counts::{MOST_WEIGHT, ShareCounts};

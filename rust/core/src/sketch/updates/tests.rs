@@ -157,7 +157,7 @@ fn vectors_are_counted_by_index() {
 /// Another thread may write to the weights after their check.
 #[test]
 fn signed_weights_are_bounded_again() {
-    use crate::table::kernels::{EventWeights, SignedBounded};
+    use crate::table::event_weights::{EventWeights, SignedBounded};
     let weights = [5_i64, -5, i64::MAX, i64::MIN, 3, -3].map(i64::cast_unsigned);
     let bounded = SignedBounded {
         weights: &weights,
