@@ -280,7 +280,11 @@ proptest! {
             run(&mut split, &[Action::Batch(events[ends[0]..ends[1]].to_vec())]);
         }
         split.end_epoch().unwrap();
-        for other in [&mut single, &mut split] {
+        let mut ones = seeded(capacity, counted, 1);
+        let batches: Vec<Action> = events.iter().map(|&each| Action::Batch(vec![each])).collect();
+        run(&mut ones, &batches);
+        ones.end_epoch().unwrap();
+        for other in [&mut single, &mut split, &mut ones] {
             prop_assert_eq!(published(&whole), published(other));
             let one = whole.sketch_mut().release().unwrap();
             let two = other.sketch_mut().release().unwrap();

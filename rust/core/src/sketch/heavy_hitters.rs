@@ -119,9 +119,14 @@ impl HeavySketch {
     #[inline]
     pub fn update_known(&mut self, item: Item<'_>, known: Known, weight: u64) -> Result<()> {
         self.sketch.update(known.fingerprint, weight)?;
+        self.feed_known(item, known, weight);
+        Ok(())
+    }
+
+    #[inline]
+    fn feed_known(&mut self, item: Item<'_>, known: Known, weight: u64) {
         let item = (item, known.fingerprint);
         self.discovery.feed_one(item, known.identified, weight);
-        Ok(())
     }
 
     /// All checks and all memory of [`Self::update_many`] with one event, which then cannot fail.
@@ -151,7 +156,16 @@ impl HeavySketch {
         }
         self.sketch
             .update_many_in_threads(items, weights, threads)?;
-        self.discovery.feed(items, weights, threads);
+        if items.len() == 1 {
+            // Preparing a batch costs as much as several events.
+            items.for_each_item_chunk::<1>(|_, only| {
+                let identified = self.known(only[0]);
+                let weight = weights.map_or(1, |weights| weights[0]);
+                self.feed_known(only[0], identified, weight);
+            });
+        } else {
+            self.discovery.feed(items, weights, threads);
+        }
         Ok(())
     }
 
