@@ -1,9 +1,10 @@
 //! The errors of a public table: which cells have which distribution.
 
-use super::classes::{Class, Members, classes_of};
+use super::classes::{Class, Members, Run, runs_of};
 use super::group::{Group, size_of};
 use super::ordered::Ordered;
 use crate::{Error, Result, memory};
+use std::iter;
 use std::sync::Arc;
 
 /// A public table with what is known of its cells.
@@ -74,15 +75,15 @@ impl ErrorModel {
             let wanted = "a table with a step and a variance for each column";
             return Err(Error::parameter("table", wanted, "other sizes"));
         }
-        let classes = classes_of(&facts.published, &facts.variance);
+        let runs = runs_of(&facts.published, &facts.variance)?;
         let mut model = Self {
-            members: Members::of(classes, facts.depth),
+            members: Members::of(&runs, facts.depth),
             facts,
             places: Vec::new(),
             stretches: Vec::new(),
             groups: Vec::new(),
         };
-        model.form_groups()?;
+        model.form_groups(&runs)?;
         model.prepare()?;
         Ok(model)
     }
@@ -161,7 +162,7 @@ impl ErrorModel {
             self.members.remove(class);
         }
         if let Some(class) = new {
-            self.members.add(class);
+            self.members.add(class, 1);
         }
         self.members.form_groups(self.facts.depth);
         let same = self.members.same_groups(&before) && !self.groups.is_empty();
@@ -193,7 +194,8 @@ impl ErrorModel {
     /// Computes what the next read needs.
     pub fn prepare(&mut self) -> Result<()> {
         if self.groups.is_empty() {
-            self.form_groups()?;
+            let runs = runs_of(&self.facts.published, &self.facts.variance)?;
+            self.form_groups(&runs)?;
         }
         let tail = self.tail_of_one_row(self.facts.depth);
         for group in &mut self.groups {
@@ -220,9 +222,12 @@ impl ErrorModel {
         at.map_or(NOWHERE, |at| at as u32)
     }
 
-    fn form_groups(&mut self) -> Result<()> {
-        let classes = classes_of(&self.facts.published, &self.facts.variance);
-        self.places = memory::collected(classes.map(|class| self.place(class)))?;
+    fn form_groups(&mut self, runs: &[Run]) -> Result<()> {
+        let mut places = memory::room_for(self.width())?;
+        for run in runs {
+            places.extend(iter::repeat_n(self.place(run.class), run.columns));
+        }
+        self.places = places;
         let members = &self.members.0;
         let group = |&at: &u32| {
             let member = members.get(at as usize);
