@@ -24,7 +24,7 @@ const KEPT: usize = 8;
 /// The error distributions of the cells of a table.
 #[pyclass(frozen, module = "lazysketch._native")]
 pub(crate) struct ErrorModel {
-    inner: CoreModel,
+    inner: Arc<CoreModel>,
     burstiness: f64,
     max_weight: f64,
     tests: Mutex<Vec<EndTests>>,
@@ -38,7 +38,7 @@ impl ErrorModel {
         burstiness: f64,
     ) -> PyResult<Self> {
         Ok(Self {
-            inner: py.detach(|| CoreModel::of(facts)).map_err(raise)?,
+            inner: Arc::new(py.detach(|| CoreModel::of(facts)).map_err(raise)?),
             burstiness,
             max_weight,
             tests: Mutex::new(Vec::new()),
@@ -47,6 +47,10 @@ impl ErrorModel {
 
     pub(crate) fn core(&self) -> &CoreModel {
         &self.inner
+    }
+
+    pub(crate) fn shared(&self) -> Arc<CoreModel> {
+        Arc::clone(&self.inner)
     }
 
     /// Work with the tests of a level, which are computed once.

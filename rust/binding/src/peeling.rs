@@ -36,7 +36,7 @@ impl PeeledTable {
         columns: Columns<'_>,
         flipped: Flipped<'_>,
     ) -> PyResult<Self> {
-        let model = model.core();
+        let model = model.shared();
         let (depth, width) = (model.depth(), model.width());
         let names = cells_of(&columns, &flipped, (depth, width))?;
         let inner = py.detach(|| Peeled::of(model, names)).map_err(raise)?;

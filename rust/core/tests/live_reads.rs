@@ -12,6 +12,7 @@ use lazysketch_core::sketch::public_view::PublicView;
 use lazysketch_core::table::hash::RowHashes;
 use lazysketch_core::table::items::Items;
 use seeded::{MAX_WEIGHT, seeded, shape, spec};
+use std::sync::Arc;
 
 mod seeded;
 
@@ -242,7 +243,7 @@ fn a_list_is_decoded_by_its_names() {
             sketch.update(event * event % 31, 3).unwrap();
         }
         let release = sketch.release().unwrap();
-        let model = model(&release, false);
+        let model = Arc::new(model(&release, false));
         let list = [7, 30, 1, 4, 30, 9, 0, 16, 7];
         let mut names = list.to_vec();
         names.sort_unstable();
@@ -262,9 +263,9 @@ fn a_list_is_decoded_by_its_names() {
             });
             cells.collect()
         };
-        let peeled = Peeled::of(&model, cells_of(&names)).unwrap();
+        let peeled = Peeled::of(Arc::clone(&model), cells_of(&names)).unwrap();
         let counts = peeled.estimates(&cells_of(&names)).unwrap();
-        let listed = Peeled::of(&model, cells_of(&list)).unwrap();
+        let listed = Peeled::of(model, cells_of(&list)).unwrap();
         let found = listed.estimates(&cells_of(&list)).unwrap();
         let expected = list.map(|item| counts[names.binary_search(&item).unwrap()]);
         assert_eq!(found, expected);

@@ -5,6 +5,7 @@
 
 use lazysketch_core::estimation::{ErrorModel, TableErrors};
 use lazysketch_core::peeling::{Cell, Ends, Peeled};
+use std::sync::Arc;
 
 /// SplitMix64.
 struct Draws(u64);
@@ -108,7 +109,7 @@ impl World {
             variance: vec![50.0; self.width],
             step: 1000.0,
         };
-        Peeled::of(&ErrorModel::of(facts).unwrap(), names).unwrap()
+        Peeled::of(Arc::new(ErrorModel::of(facts).unwrap()), names).unwrap()
     }
 }
 

@@ -69,15 +69,6 @@ impl LogDensity {
         Ok(found)
     }
 
-    /// A copy, if there is memory for it.
-    pub(super) fn copied(&self) -> Result<Self> {
-        Ok(Self {
-            axis: self.axis,
-            logs: memory::copied(&self.logs)?,
-            bulk: memory::copied(&self.bulk)?,
-        })
-    }
-
     /// The logarithm at the middle of every bin.
     pub(super) fn logs(&self) -> &[f64] {
         &self.logs

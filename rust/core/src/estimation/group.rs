@@ -86,17 +86,6 @@ impl Group {
         Ok(())
     }
 
-    /// A copy, if there is memory for it.
-    pub(super) fn copied(&self) -> Result<Self> {
-        let prepared = self.prepared.as_ref().map(LogDensity::copied);
-        Ok(Self {
-            values: self.values.copied()?,
-            counts: memory::copied(&self.counts)?,
-            prepared: prepared.transpose()?,
-            ..*self
-        })
-    }
-
     /// The density; [`Self::prepare`] was called after the last change.
     #[inline]
     pub(super) fn density(&self) -> &LogDensity {

@@ -88,19 +88,6 @@ impl ErrorModel {
         Ok(model)
     }
 
-    /// A copy, if there is memory for it.
-    pub fn copied(&self) -> Result<Self> {
-        let facts = &self.facts;
-        let groups = self.groups.iter().map(Group::copied);
-        Ok(Self {
-            facts: facts.with(Arc::new(memory::copied(&facts.table)?))?,
-            members: self.members.clone(),
-            places: memory::copied(&self.places)?,
-            stretches: memory::copied(&self.stretches)?,
-            groups: groups.collect::<Result<_>>()?,
-        })
-    }
-
     /// The values, without their errors.
     pub fn into_table(self) -> Result<Vec<i64>> {
         Arc::try_unwrap(self.facts.table).or_else(|shared| memory::copied(&shared))

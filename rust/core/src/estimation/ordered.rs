@@ -157,17 +157,6 @@ impl Ordered {
             .chain(self.above.iter().map(|&value| (value, 1)))
     }
 
-    /// A copy, if there is memory for it.
-    pub(super) fn copied(&self) -> Result<Self> {
-        Ok(Self {
-            below: memory::copied(&self.below)?,
-            counts: memory::copied(&self.counts)?,
-            blocks: memory::copied(&self.blocks)?,
-            above: memory::copied(&self.above)?,
-            ..*self
-        })
-    }
-
     /// Where a value is in the window.
     #[inline]
     fn slot(&self, value: i64) -> Option<usize> {
@@ -253,7 +242,7 @@ mod tests {
                 assert_eq!(ordered.counts.is_empty(), number < COUNTED_FROM);
                 values.sort_unstable();
                 assert_same(&ordered, &values);
-                assert_same(&ordered.copied().unwrap(), &values);
+                assert_same(&ordered, &values);
                 for at in (0..number).step_by(1 + number / 40) {
                     assert!(ordered.remove(values.remove(at % values.len())) || number == 1);
                     let value = centre.saturating_add(mixed(at) as i64 >> (at % 64));

@@ -61,14 +61,6 @@ impl Extrapolated {
         }))
     }
 
-    /// A copy, if there is memory for it.
-    pub(super) fn copied(&self) -> Result<Self> {
-        Ok(Self {
-            table: memory::copied(&self.table)?,
-            ..*self
-        })
-    }
-
     /// The values of a row.
     pub(super) fn row(&self, row: usize) -> &[f64] {
         &self.table[row * self.width..][..self.width]

@@ -221,6 +221,7 @@ fn range_of(values: &mut [f64]) -> f64 {
 mod tests {
     use super::super::cells::{Background, Cell, mixed};
     use super::*;
+    use std::sync::Arc;
 
     /// A table of names with this count each and of noise with the deviation 9.
     fn table(signed: bool, [depth, width, names]: [usize; 3], count: f64) -> Listed {
@@ -254,7 +255,7 @@ mod tests {
         Listed {
             background: Background::of(&facts).unwrap(),
             list,
-            facts,
+            facts: Arc::new(facts),
         }
     }
 

@@ -3,17 +3,18 @@
 use super::cells::{Background, Cell, Extrapolated};
 use super::names::{Names, names_in};
 use crate::{Result, memory};
+use std::sync::Arc;
 
 /// A table with collisions, all columns of which were published, and the list.
 #[derive(Debug)]
 pub(super) struct Listed {
-    pub(super) facts: Extrapolated,
+    pub(super) facts: Arc<Extrapolated>,
     pub(super) background: Background,
     pub(super) list: Vec<Cell>,
 }
 
 impl Listed {
-    pub(super) fn of(facts: Extrapolated, names: &[Cell]) -> Result<Self> {
+    pub(super) fn of(facts: Arc<Extrapolated>, names: &[Cell]) -> Result<Self> {
         Ok(Self {
             background: Background::of(&facts)?,
             list: distinct(names, &facts)?,
@@ -42,7 +43,7 @@ impl Listed {
         let (facts, list) = self.facts.without_row(row, &self.list)?;
         Ok(Self {
             background: Background::of(&facts)?,
-            facts,
+            facts: Arc::new(facts),
             list,
         })
     }

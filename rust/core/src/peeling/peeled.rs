@@ -18,9 +18,9 @@ use std::sync::{Arc, OnceLock};
 /// smallest. Each is found when it is first needed.
 #[derive(Debug)]
 pub struct Peeled {
-    model: ErrorModel,
+    model: Arc<ErrorModel>,
     /// None of counters, and before the first push of every column.
-    facts: Option<Extrapolated>,
+    facts: Option<Arc<Extrapolated>>,
     names: Vec<Cell>,
     listed: OnceLock<Option<Listed>>,
     for_intervals: OnceLock<Option<Left>>,
@@ -48,10 +48,10 @@ enum ForEstimates {
 impl Peeled {
     /// A table and a list of names with `depth` cells each. From counters, and before the first push
     /// of every column, nothing is taken out.
-    pub fn of(model: &ErrorModel, names: Vec<Cell>) -> Result<Self> {
+    pub fn of(model: Arc<ErrorModel>, names: Vec<Cell>) -> Result<Self> {
         Ok(Self {
-            model: model.copied()?,
-            facts: Extrapolated::of(model.table())?,
+            facts: Extrapolated::of(model.table())?.map(Arc::new),
+            model,
             names,
             listed: OnceLock::new(),
             for_intervals: OnceLock::new(),
@@ -121,7 +121,7 @@ impl Peeled {
     fn listed(&self) -> Result<Option<&Listed>> {
         let found = once(&self.listed, || match &self.facts {
             None => Ok(None),
-            Some(facts) => Listed::of(facts.copied()?, &self.names).map(Some),
+            Some(facts) => Listed::of(Arc::clone(facts), &self.names).map(Some),
         });
         found.map(Option::as_ref)
     }
