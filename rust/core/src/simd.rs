@@ -1,10 +1,10 @@
 //! Choice at run time among copies of one loop, compiled for different register widths.
 //!
-//! A loop is written once, in plain Rust, next to its subject ([`crate::noise`], [`crate::table`]);
-//! the compiler vectorises it. Code in a wheel may assume only the baseline of its platform (SSE2
-//! on x86-64, NEON on aarch64), so on x86-64 [`widest!`] compiles each loop twice more, for AVX2
-//! and for AVX-512. All copies compute the same integers (tested next to the loops), so a table
-//! does not depend on the machine.
+//! A loop is written once, in plain Rust, next to its subject ([`crate::noise`], [`crate::table`],
+//! [`crate::estimation`]); the compiler vectorises it. Code in a wheel may assume only the baseline
+//! of its platform (SSE2 on x86-64, NEON on aarch64), so on x86-64 [`widest!`] compiles each loop
+//! twice more, for AVX2 and for AVX-512. All copies compute the same numbers (tested next to the
+//! loops), as operations on floats are neither reordered nor fused: nothing depends on the machine.
 //!
 //! The only file of the core with `unsafe`. Calling a function compiled for a feature is sound if
 //! and only if the processor has that feature; a [`Width`] is only constructed after asking.

@@ -242,7 +242,6 @@ mod tests {
                 assert_eq!(ordered.counts.is_empty(), number < COUNTED_FROM);
                 values.sort_unstable();
                 assert_same(&ordered, &values);
-                assert_same(&ordered, &values);
                 for at in (0..number).step_by(1 + number / 40) {
                     assert!(ordered.remove(values.remove(at % values.len())) || number == 1);
                     let value = centre.saturating_add(mixed(at) as i64 >> (at % 64));

@@ -9,7 +9,7 @@ use super::intervals::{Ends, Search, Tests};
 use super::listed::Listed;
 use crate::estimation::{ErrorModel, TableErrors};
 use crate::{Result, memory};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A public table from which the heavy names of a list are taken out of each other's cells.
 ///
@@ -22,9 +22,9 @@ pub struct Peeled {
     /// None of counters, and before the first push of every column.
     facts: Option<Arc<Extrapolated>>,
     names: Vec<Cell>,
-    listed: OnceLock<Option<Listed>>,
-    for_intervals: OnceLock<Option<Left>>,
-    for_estimates: OnceLock<ForEstimates>,
+    listed: Made<Option<Listed>>,
+    for_intervals: Made<Option<Left>>,
+    for_estimates: Made<ForEstimates>,
 }
 
 /// What is left of a table.
@@ -53,9 +53,9 @@ impl Peeled {
             facts: Extrapolated::of(model.table())?.map(Arc::new),
             model,
             names,
-            listed: OnceLock::new(),
-            for_intervals: OnceLock::new(),
-            for_estimates: OnceLock::new(),
+            listed: Made::later(),
+            for_intervals: Made::later(),
+            for_estimates: Made::later(),
         })
     }
 
@@ -119,7 +119,7 @@ impl Peeled {
     }
 
     fn listed(&self) -> Result<Option<&Listed>> {
-        let found = once(&self.listed, || match &self.facts {
+        let found = self.listed.or(|| match &self.facts {
             None => Ok(None),
             Some(facts) => Listed::of(Arc::clone(facts), &self.names).map(Some),
         });
@@ -127,7 +127,7 @@ impl Peeled {
     }
 
     fn for_intervals(&self) -> Result<Option<&Left>> {
-        let found = once(&self.for_intervals, || {
+        let found = self.for_intervals.or(|| {
             let Some(listed) = self.listed()? else {
                 return Ok(None);
             };
@@ -142,7 +142,7 @@ impl Peeled {
     }
 
     fn for_estimates(&self) -> Result<&ForEstimates> {
-        once(&self.for_estimates, || {
+        self.for_estimates.or(|| {
             Ok(match self.best()? {
                 Best::Nothing => ForEstimates::Whole,
                 Best::AsForIntervals => ForEstimates::AsIntervals,
@@ -167,13 +167,33 @@ impl Peeled {
     }
 }
 
-/// What is kept, or made; a failure is not kept, since there may be memory later.
-fn once<T>(kept: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-    if let Some(found) = kept.get() {
-        return Ok(found);
+/// A value that is made when it is first needed, by one thread; a failure is not kept, since there
+/// may be memory later.
+#[derive(Debug)]
+struct Made<T> {
+    value: OnceLock<T>,
+    making: Mutex<()>,
+}
+
+impl<T> Made<T> {
+    fn later() -> Self {
+        Self {
+            value: OnceLock::new(),
+            making: Mutex::new(()),
+        }
     }
-    let made = make()?;
-    Ok(kept.get_or_init(|| made))
+
+    fn or(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+        if let Some(found) = self.value.get() {
+            return Ok(found);
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = self.value.get() {
+            return Ok(found);
+        }
+        let made = make()?;
+        Ok(self.value.get_or_init(|| made))
+    }
 }
 
 impl Left {

@@ -159,9 +159,9 @@ impl HeavySketch {
         if items.len() == 1 {
             // Preparing a batch costs as much as several events.
             items.for_each_item_chunk::<1>(|_, only| {
-                let identified = self.known(only[0]);
+                let known = self.known(only[0]);
                 let weight = weights.map_or(1, |weights| weights[0]);
-                self.feed_known(only[0], identified, weight);
+                self.feed_known(only[0], known, weight);
             });
         } else {
             self.discovery.feed(items, weights, threads);

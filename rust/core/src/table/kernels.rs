@@ -212,7 +212,10 @@ pub(crate) trait Tally {
     fn push_all(&mut self, columns: Range<u32>);
 }
 
-/// Calls a loop with the depth as a constant; 0 means any depth above 8.
+/// Largest depth for which the additions of an event are unrolled.
+const UNROLLED: usize = 8;
+
+/// Calls a loop with the depth as a constant; 0 means any depth above [`UNROLLED`].
 macro_rules! with_depth {
     ($depth:expr, $loop:ident::<$($type:ty),*>($($argument:expr),*)) => {
         match $depth {
@@ -237,9 +240,15 @@ pub(crate) fn add_all<S: Counts + ?Sized, L: Locate, W: EventWeights>(
     events: Events<'_, W>,
 ) {
     for chunk in events.chunks() {
-        let depth = places.depth;
-        let places = places.fill(locate, chunk.items);
-        add_part::<S, L, W>(depth, cells, places, chunk, 0..chunk.items.len());
+        let (depth, events) = (places.depth, 0..chunk.items.len());
+        if depth > UNROLLED {
+            // Row by row, each with the weights of all events.
+            let (places, chunk) = places.fill_with(locate, chunk);
+            add_part::<S, L, _>(depth, cells, places, chunk, events);
+        } else {
+            let places = places.fill(locate, chunk.items);
+            add_part::<S, L, W>(depth, cells, places, chunk, events);
+        }
     }
 }
 

@@ -247,6 +247,24 @@ mod tests {
         assert_eq!((published[0], all[0], all[3]), (0, 0, 1));
     }
 
+    #[test]
+    fn an_event_has_one_weight_in_all_rows_of_a_deep_table() {
+        for depth in [3, 9] {
+            let mut table = Table::new(depth, 16, false).unwrap();
+            table.make_room_for_places().unwrap();
+            let weight = AtomicU64::new(5);
+            let events = Events {
+                items: &[3, 0],
+                weights: Overwritten(&weight),
+                offset: 0,
+            };
+            table.add_published(&Index, events);
+            for row in table.rows().unwrap().chunks_exact(16) {
+                assert_eq!((row[0], row[3]), (5, 1), "{depth}");
+            }
+        }
+    }
+
     /// Runs of one push and of several, over the end of a round and of a chunk; many pushes at one
     /// step, also at the last of a batch; all kinds of places and more rows than are unrolled.
     #[test]

@@ -218,8 +218,6 @@ fn publishing_in_shares_equals_single_events() {
     }
 }
 
-/// 65,536 events for each thread; so many places for each cell, or cells for each place; bytes from
-/// 2^18 cells on, for weights up to 8.
 /// One item with the largest weight, in every row: as many counts leave their byte as can. That
 /// there is room for them is asserted where they are carried.
 #[test]
@@ -284,6 +282,8 @@ fn counts_that_are_moved_back_have_room_when_they_are_carried() {
     }
 }
 
+/// 65,536 events for each thread; so many events for each column, or columns for each event; bytes
+/// from 2^18 cells on, for weights up to 8.
 #[test]
 fn threads_have_enough_events() {
     let stream = Stream::all([1, 1]).next().unwrap();
