@@ -27,7 +27,8 @@ def strong(**options: Any) -> Any:
 
 
 def check(found: ls.Interval, expected: float) -> None:
-    assert found.low <= expected <= found.high < found.low + 900
+    # Two items share one of five cells in every fiftieth run: their sums differ by thousands.
+    assert found.low <= expected <= found.high < found.low + 9_000
 
 
 def test_other_bounds_are_refused(lives: Lives) -> None:
