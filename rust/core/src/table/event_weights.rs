@@ -10,8 +10,8 @@ pub(crate) trait EventWeights: Copy {
 
     fn weight(&self, position: usize) -> u64;
     fn slice(&self, start: usize, end: usize) -> Self;
-    /// Reads the weights of as many events as there is room for, each once: whoever adds an event
-    /// and moves it later does both with one weight.
+    /// Reads the weights of as many events as there is room for, each once: an event that is added
+    /// and moved later has one weight.
     fn read(self, room: &mut [u64]) -> Self::Read<'_>;
 }
 
@@ -36,54 +36,47 @@ impl EventWeights for Ones {
     }
 }
 
-/// One weight per event, bounded by `largest` again.
-#[derive(Clone, Copy)]
-pub(crate) struct Bounded<'a> {
-    pub(crate) weights: &'a [u64],
-    pub(crate) largest: u64,
+/// The largest weight of an event.
+pub(crate) trait Largest: Copy {
+    /// The weight within the bound.
+    fn bound(self, weight: u64) -> u64;
 }
 
-impl EventWeights for Bounded<'_> {
-    type Read<'a> = Bounded<'a>;
-
+/// Of weights without a sign.
+impl Largest for u64 {
     #[inline]
-    fn weight(&self, position: usize) -> u64 {
-        self.weights[position].min(self.largest)
-    }
-    #[inline]
-    fn slice(&self, start: usize, end: usize) -> Self {
-        Self {
-            weights: &self.weights[start..end],
-            ..*self
-        }
-    }
-    #[inline]
-    fn read(self, room: &mut [u64]) -> Bounded<'_> {
-        room.copy_from_slice(self.weights);
-        Bounded {
-            weights: room,
-            largest: self.largest,
-        }
+    fn bound(self, weight: u64) -> u64 {
+        weight.min(self)
     }
 }
 
-/// As [`Bounded`], for weights with a sign, in two's complement: the least and the largest are
-/// `-largest` and `largest`.
-#[derive(Clone, Copy)]
-pub(crate) struct SignedBounded<'a> {
-    pub(crate) weights: &'a [u64],
-    pub(crate) largest: i64,
-}
-
-impl EventWeights for SignedBounded<'_> {
-    type Read<'a> = SignedBounded<'a>;
-
+/// Of weights with a sign, in two's complement: the least is its opposite.
+impl Largest for i64 {
     #[inline]
-    fn weight(&self, position: usize) -> u64 {
-        let weight = self.weights[position].cast_signed();
-        let bounded = weight.clamp(-self.largest, self.largest);
+    fn bound(self, weight: u64) -> u64 {
+        let weight = weight.cast_signed();
+        let bounded = weight.clamp(-self, self);
         planted!("signed-weights-not-bounded", weight, bounded).cast_unsigned()
     }
+}
+
+/// One weight per event, bounded again.
+#[derive(Clone, Copy)]
+pub(crate) struct Within<'a, L> {
+    pub(crate) weights: &'a [u64],
+    pub(crate) largest: L,
+}
+
+pub(crate) type Bounded<'a> = Within<'a, u64>;
+pub(crate) type SignedBounded<'a> = Within<'a, i64>;
+
+impl<L: Largest> EventWeights for Within<'_, L> {
+    type Read<'a> = Within<'a, L>;
+
+    #[inline]
+    fn weight(&self, position: usize) -> u64 {
+        self.largest.bound(self.weights[position])
+    }
     #[inline]
     fn slice(&self, start: usize, end: usize) -> Self {
         Self {
@@ -92,9 +85,9 @@ impl EventWeights for SignedBounded<'_> {
         }
     }
     #[inline]
-    fn read(self, room: &mut [u64]) -> SignedBounded<'_> {
+    fn read(self, room: &mut [u64]) -> Within<'_, L> {
         room.copy_from_slice(self.weights);
-        SignedBounded {
+        Within {
             weights: room,
             largest: self.largest,
         }

@@ -282,7 +282,7 @@ fn counts_that_are_moved_back_have_room_when_they_are_carried() {
     }
 }
 
-/// 65,536 events for each thread; so many events for each column, or columns for each event; bytes
+/// 65,536 events for each thread, and three for each column, or in bytes one for four columns; bytes
 /// from 2^18 cells on, for weights up to 8.
 #[test]
 fn threads_have_enough_events() {
