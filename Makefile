@@ -13,6 +13,8 @@ CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := .tools/bin/cargo-mutants
 SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE) \
 	$(shell find rust python -type f ! -name '*.pyc' ! -name '*.so' 2>/dev/null)
+# A test that takes ten minutes hangs: the run ends there, and shows where each thread waits.
+ENDED_IF_HUNG := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 # One interpreter for pyo3's build script, so that cargo and maturin agree.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -34,7 +36,8 @@ test: check-test-tools $(VENV)/develop  ## the whole suite: lint, Rust tests, st
 	$(MAKE) --no-print-directory $(VENV)/installed
 	cargo test --locked
 	$(BIN)/python -m mypy.stubtest lazysketch._native
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long' --sample --ignore tests/engines
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long' --sample --ignore tests/engines \
+		$(ENDED_IF_HUNG) --max-worker-restart 0 --durations 10
 	@echo 'test: skipped tests/engines (Spark, Kafka, Dask), which make test-engines runs'
 
 rust-tests: check-test-tools $(VENV)/develop
@@ -42,7 +45,7 @@ rust-tests: check-test-tools $(VENV)/develop
 
 test-engines: check-test-tools $(VENV)/installed $(VENV)/engines $(if $(shell command -v mvn),build/kafka/installed)  ## what runs in engines: Spark (needs Java 17 or newer), Kafka, Dask
 	@command -v java >/dev/null 2>&1 || { echo 'missing: java >= 17 (Debian: the package openjdk-17-jre-headless)' >&2; exit 1; }
-	$(BIN)/python -m pytest tests/engines
+	$(BIN)/python -m pytest tests/engines $(ENDED_IF_HUNG) --durations 5
 
 test-long: check-test-tools $(VENV)/installed $(VENV)/develop  ## all Python tests, with the campaigns and eight times the random cases (an hour)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --hypothesis-profile long --ignore tests/engines
