@@ -17,9 +17,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lazysketch.cli.view.cells import shown
 from lazysketch.cli.view.courses import sparkline
 from lazysketch.cli.view.output import visible
-from lazysketch.cli.view.table import can_show_blocks, fitting_table, interval_bar, shown
+from lazysketch.cli.view.table import can_show_blocks, fitting_table, interval_bar
 from lazysketch.cli.view.trends import RECENT
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def table_of_values(
     hidden = len(rows) - room
     if hidden > 0:
         room = max(room - 1, 1)  # one line for the number of hidden rows
-    table = fitting_table(rows[:room], console=console, fold=True)
+    table = fitting_table(rows[:room], console=console)
     more = [Text(f"{len(rows) - room:,} more rows", style="dim")] if hidden > 0 else []
     return Group(*head, table, *more, *foot)
 

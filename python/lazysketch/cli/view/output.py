@@ -172,12 +172,8 @@ def write(report: Report, *, output: str) -> None:
 
 def text_of(report: Report, *, output: str) -> str:
     """Return a report in the given format, with the colours of standard output for a table."""
-    if output == "table" and _has_plain_lines_only(report):
-        return "".join(f"{visible(line)}\n" for line in report.lines)
     if output == "table":
-        from lazysketch.cli.view.table import table_text  # late: other formats need no rich
-
-        return table_text(report)
+        return _table_text(report)
     if output == "json":
         document = {**report.summary, report.name: report.rows}
         return as_json(document, indent=2) + "\n"
@@ -186,10 +182,16 @@ def text_of(report: Report, *, output: str) -> str:
     return "".join(as_json(row, indent=None) + "\n" for row in report.rows)
 
 
-def _has_plain_lines_only(report: Report) -> bool:
-    """Return whether a table is lines without a style, which nothing wraps."""
-    marked = any(line.startswith(NOT_PRIVATE) for line in report.lines)
-    return not (report.rows or marked or sys.stdout.isatty())
+def _table_text(report: Report) -> str:
+    # Late: other formats need no rich, and the layout of a file needs little of it.
+    if sys.stdout.isatty():
+        from lazysketch.cli.view.table import terminal_text
+
+        return terminal_text(report)
+    from lazysketch.cli.view.plain_table import plain_text
+
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return plain_text(report, blocks=encoding.lower().startswith("utf"))
 
 
 def remarks_of(report: Report, *, output: str) -> Sequence[str]:

@@ -11,8 +11,12 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich import box
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from lazysketch.cli.view.cells import bar, is_text, shown, title_of
 from lazysketch.cli.view.output import (
     NOT_PRIVATE,
     Report,
@@ -21,7 +25,8 @@ from lazysketch.cli.view.output import (
     visible,
     write,
 )
-from lazysketch.cli.view.table import fitting_table, table_of, table_text
+from lazysketch.cli.view.plain_table import plain_text
+from lazysketch.cli.view.table import fitting_table, table_of
 from lazysketch.releases.rows import as_number
 
 ROWS = [
@@ -47,10 +52,30 @@ class Terminal(io.StringIO):
         return True
 
 
-def show(rows: list[dict[str, object]], *, width: int, fold: bool, blocks: bool = True) -> str:
+def show(rows: list[dict[str, object]], *, width: int, blocks: bool = True) -> str:
     file = io.StringIO()
-    Console(file=file, width=width).print(table_of(rows, fold=fold, blocks=blocks))
+    Console(file=file, width=width).print(table_of(rows, blocks=blocks))
     return file.getvalue()
+
+
+def by_rich(rows: list[dict[str, object]], *, blocks: bool) -> list[str]:
+    """The lines of a table for a file, laid out by rich."""
+    table = Table(box=box.SIMPLE_HEAD if blocks else box.ASCII2, show_edge=False)
+    keys = [key for key in rows[0] if key not in ("above_noise", "complete")]
+    for key in keys:
+        table.add_column(title_of(key), justify="left" if is_text(key) else "right")
+    bars = "estimate" in keys
+    if bars:
+        table.add_column("")
+    estimates = [float(str(row.get("estimate", 0.0))) for row in rows]
+    for row, estimate in zip(rows, estimates, strict=True):
+        drawn = bar(estimate, longest=max(estimates), blocks=blocks)
+        above = row.get("above_noise", True)
+        cells = [shown(row, key) for key in keys] + [drawn if above else ""] * bars
+        table.add_row(*map(Text, cells))
+    file = io.StringIO()
+    Console(file=file, width=10_000, highlight=False).print(table)
+    return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
 @given(st.text())
@@ -65,15 +90,15 @@ def test_printable_text_is_unchanged() -> None:
 
 
 def test_items_are_neither_markup_nor_control() -> None:
-    shown = show(ROWS, width=90, fold=True)
+    shown = show(ROWS, width=90)
     assert "[red]:smile:" in shown
     assert r'a\x1b[2J\r\n\u202eb,"' in shown
     assert "\x1b" not in shown
 
 
 def test_a_negative_estimate_has_no_bar() -> None:
-    first, _, last = show(ROWS, width=90, fold=True).splitlines()[2:]
-    assert "████████████" in first
+    first, _, last = show(ROWS, width=90).splitlines()[2:]
+    assert "███████████▒" in first  # up to the ends of the interval
     assert "-8" in last
     assert "█" not in last
 
@@ -81,7 +106,7 @@ def test_a_negative_estimate_has_no_bar() -> None:
 def test_a_row_that_may_be_noise_is_dim_and_has_no_bar() -> None:
     rows = [{**ROWS[0], "above_noise": True}, {**ROWS[1], "above_noise": False}]
     file = io.StringIO()
-    table = table_of(rows, fold=True, blocks=True)
+    table = table_of(rows, blocks=True)
     Console(file=file, width=80, force_terminal=True, color_system="standard").print(table)
     first, last = file.getvalue().splitlines()[2:4]
     assert "█" in first
@@ -93,7 +118,7 @@ def test_a_row_that_may_be_noise_is_dim_and_has_no_bar() -> None:
 
 def test_an_unknown_bound_is_a_dash() -> None:
     unknown = [{**ROWS[0], "high": float("inf")}]
-    assert " - " in show(unknown, width=90, fold=True).splitlines()[2]
+    assert " - " in show(unknown, width=90).splitlines()[2]
 
 
 def test_long_items_replace_bars() -> None:
@@ -101,7 +126,7 @@ def test_long_items_replace_bars() -> None:
         file = io.StringIO()
         console = Console(file=file, width=80)
         rows = [{**ROWS[0], "item": "x" * length}]
-        console.print(fitting_table(rows, console=console, fold=True))
+        console.print(fitting_table(rows, console=console))
         assert ("█" in file.getvalue()) is bars
         assert "x" * length in file.getvalue()
 
@@ -113,17 +138,18 @@ def test_a_table_in_a_pipe_has_no_trailing_blanks(capsys: pytest.CaptureFixture[
 
 
 def test_bars_without_block_characters() -> None:
-    assert show(ROWS, width=80, fold=True, blocks=False).isascii()
-    assert "############" in show(ROWS, width=80, fold=True, blocks=False)
+    for drawn in (
+        show(ROWS, width=90, blocks=False),
+        plain_text(Report(rows=ROWS[:2], summary={}, lines=[]), blocks=False),
+    ):
+        assert drawn.isascii()
+        assert "###########" in drawn
 
 
 def test_long_items_fit_into_80_columns() -> None:
     rows: list[dict[str, object]] = [{**ROWS[0], "item": "/a/long/path" * 20}]
-    cut = show(rows, width=80, fold=False).splitlines()
-    folded = show(rows, width=80, fold=True).splitlines()
-    assert len(cut) == 3
-    assert "…" in cut[2]
-    assert all(len(line) <= 80 for line in cut + folded)
+    folded = show(rows, width=80).splitlines()
+    assert all(len(line) <= 80 for line in folded)
     assert "".join(line[7:40].strip() for line in folded).count("/a/long/path") >= 1
 
 
@@ -204,11 +230,35 @@ def test_integers_have_no_fraction() -> None:
     ],
 )
 def test_values_have_an_exponent_only_if_they_are_long(value: float, shown: str) -> None:
-    row = show([{"quantile": 0.5, "value": value}], width=80, fold=False).splitlines()[-1]
+    row = show([{"quantile": 0.5, "value": value}], width=80).splitlines()[-1]
     assert row.split() == ["0.5", shown]
 
 
+# Wide, combining, hidden and joined characters; markup.
+_TEXTS = st.text("ab \t日é\u0301\U0001f469\u200d\U0001f680\x1b[:]\\\u202e—")
+_NUMBERS = st.integers(-5, 10**7) | st.floats(-1e3, 1e9)
+_COLUMNS = {
+    **dict.fromkeys(["item", "part", "verdict"], _TEXTS),
+    **dict.fromkeys(["estimate", "low", "share", "seconds", "value", "other"], _NUMBERS),
+    "high": _NUMBERS | st.just(float("inf")),
+    **dict.fromkeys(["above_noise", "complete"], st.booleans()),
+}
+
+
+@given(st.data(), st.booleans())
+def test_a_table_in_a_pipe_is_what_rich_lays_out(data: st.DataObject, blocks: bool) -> None:
+    keys = data.draw(st.lists(st.sampled_from(sorted(_COLUMNS)), unique=True))
+    row = st.fixed_dictionaries({"rank": _NUMBERS, **{key: _COLUMNS[key] for key in keys}})
+    rows = data.draw(st.lists(row, min_size=1, max_size=6))
+    lines = plain_text(Report(rows=rows, summary={}, lines=["a line"]), blocks=blocks)
+    assert lines.splitlines() == [*by_rich(rows, blocks=blocks), "", "a line"]
+
+
 @given(st.lists(st.text() | st.text("[]: \t\\").map(lambda text: NOT_PRIVATE + text)))
-def test_lines_without_rows_are_those_that_rich_writes(lines: list[str]) -> None:
+def test_lines_in_a_pipe_are_those_that_rich_writes(lines: list[str]) -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=80)
+    for line in lines:
+        console.print(Text(visible(line)), soft_wrap=True)
     report = Report(rows=[], summary={}, lines=lines)
-    assert text_of(report, output="table") == table_text(report)
+    assert text_of(report, output="table") == file.getvalue()
