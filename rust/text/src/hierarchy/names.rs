@@ -131,7 +131,7 @@ struct Recent {
 }
 
 /// One line of a cache.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Slot {
     hash: u64,
     row: i32,
@@ -140,7 +140,14 @@ struct Slot {
     content: Content,
 }
 
-type Content = [u64; 6];
+const EMPTY: Slot = Slot {
+    hash: 0,
+    row: 0,
+    length: 0,
+    content: [0; LONGEST_KEPT],
+};
+
+type Content = [u8; 48];
 
 const A_NUMBER: u32 = u32::MAX;
 /// They fit into a fast cache.
@@ -154,7 +161,7 @@ impl Recent {
         let mut slots = Vec::new();
         let failed = |_| SplitError::Memory(number * size_of::<Slot>());
         slots.try_reserve_exact(number).map_err(failed)?;
-        slots.resize(number, Slot::default());
+        slots.resize(number, EMPTY);
         Ok(Self { slots })
     }
 
@@ -165,46 +172,109 @@ impl Recent {
     #[inline]
     fn find(&self, item: Named<'_>, hash: u64) -> Option<i32> {
         let slot = &self.slots[self.place(hash)];
-        if slot.hash != hash {
-            return None;
-        }
-        let (content, length) = content_of(item)?;
-        (slot.length == length && slot.content == content).then_some(slot.row)
+        (slot.hash == hash && slot.has(item)).then_some(slot.row)
     }
 
     /// Keeps an item in place of the one in its slot.
     #[inline]
     fn keep(&mut self, item: Named<'_>, hash: u64, row: i32) {
-        if let Some((content, length)) = content_of(item) {
-            let place = self.place(hash);
-            self.slots[place] = Slot {
-                hash,
-                row,
-                length,
-                content,
-            };
+        let place = self.place(hash);
+        let slot = &mut self.slots[place];
+        match item {
+            Named::Text(text) if is_short(text) => {
+                slot.content[..text.len()].copy_from_slice(text.as_bytes());
+                slot.length = text.len() as u32;
+            }
+            Named::Text(_) => return,
+            Named::Number(number) => {
+                slot.content[..16].copy_from_slice(&number.to_le_bytes());
+                slot.length = A_NUMBER;
+            }
+        }
+        (slot.hash, slot.row) = (hash, row);
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn has(&self, item: Named<'_>) -> bool {
+        match item {
+            Named::Text(text) => {
+                self.length as usize == text.len()
+                    && is_short(text)
+                    && begins_with(&self.content, text.as_bytes())
+            }
+            Named::Number(number) => {
+                self.length == A_NUMBER && begins_with(&self.content, &number.to_le_bytes())
+            }
         }
     }
 }
 
-/// Returns what a slot keeps of an item; nothing of one that is empty or too long.
+/// Whether a slot keeps a text; an empty slot looks like an empty text.
 #[inline]
-fn content_of(item: Named<'_>) -> Option<(Content, u32)> {
-    let mut content = Content::default();
-    match item {
-        Named::Number(number) => {
-            content[0] = number as u64;
-            content[1] = (number >> 64) as u64;
-            Some((content, A_NUMBER))
+fn is_short(text: &str) -> bool {
+    (1..=LONGEST_KEPT).contains(&text.len())
+}
+
+/// Whether these are the first bytes: word by word, as comparing a variable number of bytes is a call.
+#[inline]
+fn begins_with(content: &Content, bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut pairs = words.iter().zip(content.as_chunks::<8>().0);
+    pairs.all(|(word, kept)| word == kept)
+        && match bytes.last_chunk::<8>() {
+            Some(last) => content[bytes.len() - 8..].first_chunk() == Some(last),
+            None => rest.iter().eq(&content[..rest.len()]),
         }
-        Named::Text(text) if (1..=LONGEST_KEPT).contains(&text.len()) => {
-            for (word, bytes) in content.iter_mut().zip(text.as_bytes().chunks(8)) {
-                let mut padded = [0; 8];
-                padded[..bytes.len()].copy_from_slice(bytes);
-                *word = u64::from_le_bytes(padded);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts of all lengths under one hash: each is another item, also if it is the beginning of the
+    /// last one, or differs from it in one byte.
+    #[test]
+    fn a_slot_has_the_last_item_alone() {
+        let mut recent = Recent::of(1).expect("memory");
+        let text_of = |length| ('0'..'z').take(length).collect::<String>();
+        assert_eq!(recent.find(Named::Text(""), 0), None);
+        for length in 1..=LONGEST_KEPT {
+            let text = text_of(length);
+            recent.keep(Named::Text(&text), 5, length as i32);
+            assert_eq!(recent.find(Named::Text(&text), 5), Some(length as i32));
+            assert_eq!(recent.find(Named::Text(&text), 6), None);
+            for at in 0..length {
+                assert_eq!(recent.find(Named::Text(&text[..at]), 5), None);
+                let mut other = text.clone();
+                other.replace_range(at..=at, "~");
+                let found = recent.find(Named::Text(&other), 5);
+                assert_eq!(found, None, "{at} of {length}");
             }
-            Some((content, text.len() as u32))
         }
-        Named::Text(_) => None,
+        for unkept in ["", &text_of(LONGEST_KEPT + 1)] {
+            recent.keep(Named::Text(unkept), 5, 0);
+            assert_eq!(recent.find(Named::Text(unkept), 5), None);
+        }
+        let longest = text_of(LONGEST_KEPT);
+        assert!(recent.find(Named::Text(&longest), 5).is_some());
+    }
+
+    #[test]
+    fn a_number_is_not_the_text_of_its_bytes() {
+        let number = u128::from_le_bytes(*b"0123456789abcdef");
+        let items = [Named::Number(number), Named::Text("0123456789abcdef")];
+        let mut recent = Recent::of(1).expect("memory");
+        assert_eq!(recent.find(Named::Number(0), 0), None);
+        for (item, other) in [(items[0], items[1]), (items[1], items[0])] {
+            recent.keep(item, 5, 7);
+            assert_eq!(recent.find(item, 5), Some(7));
+            assert_eq!(recent.find(other, 5), None);
+            for bit in 0..128 {
+                let changed = Named::Number(number ^ 1 << bit);
+                assert_eq!(recent.find(changed, 5), None);
+            }
+        }
     }
 }
