@@ -186,12 +186,12 @@ BUGS_OF_PEOPLE: Final = (
     PlantedBug(
         name="statement-taken-for-a-bound",
         subject="accounting",
-        claim="A sketch takes what a count of distinct items states for its own bound.",
+        claim="A sketch takes what a statistic states for its own bound.",
         caught_by="tests/unit/privacy/test_person_bound.py::"
-        "test_what_a_count_of_distinct_items_says_is_no_bound[sketch-stated0]",
+        "test_what_a_statistic_says_is_no_bound[sketch-stated0]",
         patch=edited(
             "lazysketch.privacy.person_bound:checked_person_bound",
-            ("isinstance(value, CountedOnce | CountedPerson)", "False"),
+            ("isinstance(value, CountedOnce | CountedPerson | CountedEvents)", "False"),
         ),
     ),
 )

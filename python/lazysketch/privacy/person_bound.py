@@ -242,15 +242,15 @@ def bounds_of_levels(value: object, *, levels: int) -> tuple[PersonBound | None,
 def checked_person_bound(value: object) -> PersonBound | None:
     """Return a bound to count by, or None, or raise.
 
-    Guarantee: a table states the bound that it counts by. :class:`CountedOnce` and
-    :class:`CountedPerson` say what a count of distinct items does; of any other table they would
-    be false.
+    Guarantee: a table states the bound that it counts by. :class:`CountedOnce`,
+    :class:`CountedPerson` and :class:`CountedEvents` say what some statistics make of one; of any
+    other table they would be false.
 
     Args:
         value: value of the argument ``person_bound``.
 
     Raises:
-        ArgumentTypeError: neither a bound nor None, or what a count of distinct items states.
+        ArgumentTypeError: neither a bound nor None, or what a statistic states.
 
     Example:
         >>> checked_person_bound(CountedOnce())
@@ -258,11 +258,12 @@ def checked_person_bound(value: object) -> PersonBound | None:
         lazysketch.errors.ArgumentTypeError: person_bound: expected a PersonBound or None, got \
 CountedOnce, which says what a count of distinct items counts
     """
-    if isinstance(value, CountedOnce | CountedPerson):
+    if isinstance(value, CountedOnce | CountedPerson | CountedEvents):
         got = type(value).__name__
+        what = "values or keys" if isinstance(value, CountedEvents) else "distinct items"
         raise ArgumentTypeError(
             f"person_bound: expected a PersonBound or None, got {got}, which says what a count of "
-            "distinct items counts"
+            f"{what} counts"
         )
     return checked_stated_bound(value)
 

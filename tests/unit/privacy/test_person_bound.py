@@ -9,6 +9,7 @@ import pytest
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.privacy.person_bound import (
+    CountedEvents,
     CountedOnce,
     CountedPerson,
     PersonBound,
@@ -39,9 +40,9 @@ TAKE_A_BOUND: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("stated", [CountedOnce(), CountedPerson()])
+@pytest.mark.parametrize("stated", [CountedOnce(), CountedPerson(), CountedEvents(events=2)])
 @pytest.mark.parametrize("name", TAKE_A_BOUND)
-def test_what_a_count_of_distinct_items_says_is_no_bound(name: str, stated: PersonBound) -> None:
+def test_what_a_statistic_says_is_no_bound(name: str, stated: PersonBound) -> None:
     """A sketch would count one event in one cell, and promise all events of an item, or more."""
     assert TAKE_A_BOUND[name](PersonBound(events=2)).privacy.person_bound is not None
     expected = f"person_bound: expected a PersonBound or None, got {type(stated).__name__}, which"
