@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.child_process import ChildProcess
+
 from lazysketch import Release
 
 ROWS = 3_000
@@ -72,7 +74,7 @@ class CountingProcess:
                 before()
 
         self.folder = folder
-        process = subprocess.Popen(
+        process = ChildProcess(
             [sys.executable, "-m", "lazysketch", "top", "-", *_SAVING, *arguments],
             cwd=folder,
             stdin=subprocess.PIPE,

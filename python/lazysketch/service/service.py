@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import signal
 import socket
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
@@ -170,23 +170,30 @@ def run_replica(
     Raises:
         ArgumentValueError: an address that cannot be used.
     """
-    ended = threading.Event()
+    # A handler may run while this thread is within the wait: an Event would lock it out for ever.
+    ended: SimpleQueue[int] = SimpleQueue()
     bound = listening_socket("read", listener)
     before = {
         number: signal.getsignal(number) for number in map(signal.Signals.__getitem__, _SIGNALS)
     }
     try:
         for number in before:
-            signal.signal(number, lambda *_: ended.set())
+            signal.signal(number, lambda received, _: ended.put(received))
         task = ReadingTask.of(listener, public, bound.fileno())
         with ReadingProcess(task), replica:
             started(address_of(listener, bound))
-            while not ended.wait(1.0):  # a signal is handled between two waits
-                pass
+            _wait_for(ended)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
         bound.close()
+
+
+def _wait_for(signals: SimpleQueue[int]) -> None:
+    while True:
+        with contextlib.suppress(Empty):
+            signals.get(timeout=1.0)  # a signal is handled between two waits
+            return
 
 
 def _completed(running: Coroutine[None, None, BaseException | None]) -> BaseException | None:

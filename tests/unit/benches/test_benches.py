@@ -195,11 +195,14 @@ def test_senders_send_the_next_batch_after_an_answer() -> None:
             for connection in both * 2:
                 read = b""
                 while not read.endswith((b"x" * 300_000, b"\r\n\r\ny")):
-                    read += connection.recv(1 << 20)
+                    part = connection.recv(1 << 20)
+                    assert part, "the connection ended before a whole request"
+                    read += part
                 requests.append(read)
                 connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(60.0)  # a sender that fails does not connect
         thread = threading.Thread(target=answer, args=(listening,))
         thread.start()
         with contextlib.suppress(ConnectionError):  # the server ends before the time does

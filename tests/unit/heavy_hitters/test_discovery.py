@@ -292,10 +292,10 @@ def test_closed_and_forked_sketches_say_so() -> None:
         except LiveStateError:
             os.write(writer, b"refused")
         os._exit(0)
-    os.waitpid(child, 0)
-    assert os.read(reader, 100) == b"refused"
-    os.close(reader)
     os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == "refused"
+    os.waitpid(child, 0)
     sketch.close()
     for use in (
         lambda: sketch.update(1),

@@ -280,10 +280,10 @@ def test_a_forked_child_is_refused() -> None:
                 refused += 1
         os.write(writer, str(refused).encode())
         os._exit(0)
-    os.waitpid(child, 0)
-    assert os.read(reader, 10) == b"3"
-    os.close(reader)
     os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == "3"
+    os.waitpid(child, 0)
 
 
 def test_closing_ends_everything() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from tests.native_specs import table_spec
+from tests.unit.native.native_forks import BATCHES, CALLS, READS, outcome_of
 
 import lazysketch as ls
 from lazysketch import _native
@@ -22,24 +22,6 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not
 def made(**changed: object) -> ls.LazyCountMin:
     options: dict[str, object] = {"depth": 2, "width": 8, "epsilon": 1.0, "delta": 1e-6} | changed
     return ls.LazyCountMin(**options)
-
-
-def in_child(fork: Callable[[], int], action: Callable[[], object]) -> str:
-    """The name of the exception that the action raised in a forked child, or 'nothing'."""
-    reader, writer = os.pipe()
-    child = fork()
-    if child == 0:
-        try:
-            action()
-            outcome = "nothing"
-        except BaseException as error:
-            outcome = type(error).__name__
-        os.write(writer, outcome.encode())
-        os._exit(0)
-    os.close(writer)
-    os.waitpid(child, 0)
-    with os.fdopen(reader) as pipe:
-        return pipe.read()
 
 
 @forks
@@ -72,52 +54,19 @@ def test_a_generator_that_forks_cannot_use_the_sketch_in_the_child(method: str) 
 
 @forks
 @pytest.mark.skipif(sys.platform == "darwin", reason="no fork from native code there")
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda sketch: sketch.estimate(1),
-        lambda sketch: sketch.estimate_many([1]),
-        lambda sketch: sketch.release(),
-        lambda sketch: sketch.update_many(range(1000)),
-        lambda sketch: sketch.tick(),
-    ],
-)
-def test_a_fork_from_native_code_is_detected(call: Callable[[ls.LazyCountMin], object]) -> None:
+@pytest.mark.parametrize("call", CALLS)
+def test_a_fork_from_native_code_is_detected(call: str) -> None:
     """No hook of Python runs in such a fork; the process id shows it."""
-    sketch = made()
-    native_fork = ctypes.PyDLL(None).fork
-    assert in_child(native_fork, lambda: call(sketch)) == "LiveStateError"
-    call(sketch)
-
-
-READS: list[Callable[[ls.LazyCountMin], object]] = [
-    lambda sketch: sketch.estimate(1),
-    lambda sketch: sketch.estimate_many([1]),
-    lambda sketch: sketch.release(),
-    lambda sketch: sketch.interval(1),
-]
+    assert outcome_of(call) == "LiveStateError"
 
 
 @forks
 @pytest.mark.skipif(sys.platform == "darwin", reason="no fork from native code there")
-@pytest.mark.parametrize("read", [*READS, lambda heavy: heavy.top(1)])
-@pytest.mark.parametrize("batch", [[1], ["a"], np.arange(256)], ids=["int", "str", "array"])
-def test_counts_of_such_a_child_are_never_published(
-    batch: object, read: Callable[..., object]
-) -> None:
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("batch", BATCHES)
+def test_counts_of_such_a_child_are_never_published(batch: str, read: str) -> None:
     """Single updates and short batches do not compare the process id; every read does."""
-    sketch: ls.LazyCountMin | ls.HeavyHitters = made()
-    if read not in READS:
-        sketch = ls.HeavyHitters(share=0.2, discovery_epoch=4, width=8, epsilon=1.0, delta=1e-6)
-
-    def feed_and_read() -> None:
-        sketch.update(1)
-        sketch.update_many(batch)
-        read(sketch)
-
-    native_fork = ctypes.PyDLL(None).fork
-    assert in_child(native_fork, feed_and_read) == "LiveStateError"
-    feed_and_read()
+    assert outcome_of(batch, read) == "LiveStateError"
 
 
 class Changing(int):

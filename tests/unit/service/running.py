@@ -71,5 +71,7 @@ def answer_of(connection: socket.socket) -> tuple[int, bytes]:
     lines = head.decode().lower().split("\r\n")
     length = next((int(one.split(":")[1]) for one in lines if "content-length" in one), 0)
     while len(body) < length:
-        body += connection.recv(1 << 16)
+        part = connection.recv(1 << 16)
+        assert part, "the connection ended within an answer"
+        body += part
     return int(lines[0].split()[1]), body

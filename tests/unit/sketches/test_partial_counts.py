@@ -70,10 +70,10 @@ def test_they_have_one_life(spec: bytes) -> None:
         found.append(str(len(own.seal())))
         os.write(write, " ".join(found).encode())
         os._exit(0)
-    os.waitpid(child, 0)
-    assert os.read(read, 1000).decode() == f"partial partial partial {185 + 4 * 16}"
-    os.close(read)
     os.close(write)
+    with os.fdopen(read) as pipe:
+        assert pipe.read() == f"partial partial partial {185 + 4 * 16}"
+    os.waitpid(child, 0)
     assert len(partial.seal()) == 185 + 4 * 16
 
 

@@ -37,13 +37,18 @@ def main_thread_woken() -> Iterator[None]:
         thread = threading.Thread(
             target=_wake, args=(main, numbers), name="lazysketch signals", daemon=True
         )
+        stack.callback(_end, thread, noted)  # sooner: a signal may come as soon as it runs
         thread.start()
-        stack.callback(thread.join)
-        stack.callback(os.close, noted)  # ends the thread
         os.set_blocking(noted, False)
         stack.callback(signal.signal, signal.SIGURG, signal.signal(signal.SIGURG, _do_nothing))
         stack.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(noted, warn_on_full_buffer=False))
         yield
+
+
+def _end(thread: threading.Thread, noted: int) -> None:
+    os.close(noted)
+    if thread.ident is not None:
+        thread.join()
 
 
 def _wake(main: threading.Thread, numbers: int) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.child_process import ChildProcess
 from tests.unit.cli.reminder import REMINDER
 
 from lazysketch import Release
@@ -79,7 +80,7 @@ def start(
     folder: Path, *arguments: str, stderr: int = subprocess.PIPE, **variables: str
 ) -> subprocess.Popen[str]:
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24", **variables}
-    return subprocess.Popen(
+    return ChildProcess(
         [*COMMAND, *arguments],
         cwd=folder,
         env=environment,

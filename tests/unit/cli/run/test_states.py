@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.child_process import ChildProcess
 
 from lazysketch import Key, Release, open_store
 from lazysketch.cli import main
@@ -342,7 +343,7 @@ def started(runs: Runs, state: str, *words: str, **how: Any) -> subprocess.Popen
     verb = ["estimate", "--items", "items.txt", "--output", "json"]
     if "--json" in words:
         verb = ["top", "--domain", "items.txt"]
-    return subprocess.Popen(
+    return ChildProcess(
         [*COMMAND, *verb, "log", *runs.place(state), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
