@@ -62,10 +62,9 @@ def outcome_of(*names: str) -> str:
 def _run(names: list[str]) -> None:
     """Print what a child gets, and see that its parent goes on."""
     *batch, call = names
-    heavy = call == "top"
     sketch: Any = (
         ls.HeavyHitters(share=0.2, discovery_epoch=4, width=8, **_PRIVACY)
-        if heavy
+        if call == "top"
         else ls.LazyCountMin(depth=2, width=8, **_PRIVACY)
     )
 
@@ -76,7 +75,6 @@ def _run(names: list[str]) -> None:
         ({**CALLS, **READS})[call](sketch)
 
     sys.stdout.write(_in_child(action))
-    sys.stdout.flush()
     action()
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "ABOVE_NOISE",
     "BAR_WIDTH",
     "bar",
+    "can_show_blocks",
     "estimate_of",
     "is_text",
     "lower_of",
@@ -57,6 +58,11 @@ def is_text(key: str) -> bool:
 def shown(row: Row, key: str) -> str:
     """Return one value of a row as a table shows it."""
     return item_text(row) if key == "item" else _SHOWN.get(key, _text)(row[key])
+
+
+def can_show_blocks(encoding: str) -> bool:
+    """Return whether an encoding has block characters."""
+    return encoding.lower().startswith("utf")
 
 
 def bar(value: float, *, longest: float, blocks: bool, width: int = BAR_WIDTH) -> str:

@@ -17,10 +17,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from lazysketch.cli.view.cells import shown
+from lazysketch.cli.view.cells import can_show_blocks, shown
 from lazysketch.cli.view.courses import sparkline
 from lazysketch.cli.view.output import visible
-from lazysketch.cli.view.table import can_show_blocks, fitting_table, interval_bar
+from lazysketch.cli.view.table import fitting_table, interval_bar
 from lazysketch.cli.view.trends import RECENT
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def live_table(
         courses: The recent rates of each item; None for none.
     """
     lines = console.height - 1 if height is None else height
-    wide = bool(courses) and console.width >= _COURSES_FROM and can_show_blocks(console)
+    wide = bool(courses) and console.width >= _COURSES_FROM and can_show_blocks(console.encoding)
     course_width = console.width // 3 - _GAP if wide else 0
     columns, item_width, bar_width = (
         _layout(rows, width=console.width, course_width=course_width) if rows else ((), 0, 0)
@@ -93,7 +93,7 @@ def live_table(
     parts: list[RenderableType] = list(head)
     if rows:
         table = _table(
-            columns, item_width, bar_width, course_width, blocks=can_show_blocks(console)
+            columns, item_width, bar_width, course_width, blocks=can_show_blocks(console.encoding)
         )
         drawn = {
             row["item"]: sparkline((courses or {}).get(row["item"], ()), width=course_width)

@@ -62,8 +62,7 @@ class Writing:
     """
 
     def __init__(self, text: str) -> None:
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        self._left = memoryview(text.encode(encoding, "backslashreplace"))
+        self._left = memoryview(text.encode(_encoding(), "backslashreplace"))
 
     def complete(self) -> None:
         """Write what is left.
@@ -190,8 +189,11 @@ def _table_text(report: Report) -> str:
         return terminal_text(report)
     from lazysketch.cli.view.plain_table import plain_text
 
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return plain_text(report, blocks=encoding.lower().startswith("utf"))
+    return plain_text(report, encoding=_encoding())
+
+
+def _encoding() -> str:
+    return getattr(sys.stdout, "encoding", None) or "utf-8"  # none of a text in memory
 
 
 def remarks_of(report: Report, *, output: str) -> Sequence[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.cli.view.cells import (
     ABOVE_NOISE,
     bar,
+    can_show_blocks,
     estimate_of,
     is_text,
     shown,
@@ -30,17 +31,12 @@ _BLOCKS: Final = (" ", "─", "─")
 _ASCII: Final = ("|", "-", "+")
 
 
-def plain_text(report: Report, *, blocks: bool) -> str:
-    """Return a report as plain text.
-
-    Args:
-        report: What to show.
-        blocks: Whether block characters can be shown.
-    """
+def plain_text(report: Report, *, encoding: str) -> str:
+    """Return a report as plain text, which is to be written in an encoding."""
     lines = [visible(line) for line in report.lines]
     keys = shown_keys(report.rows, report.columns)
     if report.rows and keys:
-        lines[:0] = [*_table(report.rows, keys, blocks=blocks), ""]
+        lines[:0] = [*_table(report.rows, keys, blocks=can_show_blocks(encoding)), ""]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -18,6 +18,7 @@ from lazysketch.cli.view.cells import (
     ABOVE_NOISE,
     BAR_WIDTH,
     bar,
+    can_show_blocks,
     estimate_of,
     is_text,
     lower_of,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from lazysketch.cli.view.output import Report, Row
 
-__all__ = ["can_show_blocks", "fitting_table", "interval_bar", "table_of", "terminal_text"]
+__all__ = ["fitting_table", "interval_bar", "table_of", "terminal_text"]
 
 _GIVE_WAY: Final = ("share", "rank")
 _FEWEST: Final = 5  # rows that are shown on a terminal of any height
@@ -105,7 +106,7 @@ def fitting_table(
 
     The bars go first, then the share, then the rank.
     """
-    blocks = can_show_blocks(console)
+    blocks = can_show_blocks(console.encoding)
     keys = list(columns if columns is not None else rows[0] if rows else [])
     table = table_of(rows, blocks=blocks, columns=keys)
     for left_out in ("", *_GIVE_WAY):
@@ -130,11 +131,6 @@ def interval_bar(low: float, high: float, *, longest: float, blocks: bool, width
     end = max(round(min(high, longest) / longest * width), full)
     marks = ("█", "▒") if blocks else ("#", "-")
     return Text.assemble((marks[0] * full, "cyan"), (marks[1] * (end - full), "dim cyan"))
-
-
-def can_show_blocks(console: Console) -> bool:
-    """Return whether the console's encoding has block characters."""
-    return console.encoding.lower().startswith("utf")
 
 
 class _Page(io.StringIO):
