@@ -83,10 +83,11 @@ def test_ticks_replays_and_rewritten_files(session: Any, lives: Lives, tmp_path:
         assert published[3] == expected[2]
         assert len(published) == 5  # the late file is the next tick's
         assert live.step == 4
-        # Other content of the same size and time: the store knows what it has counted.
+        # Other content of the same size and time: the store knows what it has counted. Two events
+        # for one, as another item may have the same cells in tables as narrow as this.
         path = tmp_path / "rows" / "late.txt"
         status = path.stat()
-        path.write_text("gate\n")
+        path.write_text("l\nte\n")
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         forget_last_commit(tmp_path)
         with pytest.raises(Exception, match="sealed: expected those of batch 4"):
