@@ -274,6 +274,8 @@ class _KnownNames:
         cut: Mapping[int, float],
     ) -> None:
         self._release, self._names, self._whole = release, names, whole
+        self._is_whole = np.zeros(len(names), np.bool_)
+        self._is_whole[whole] = True
         self.size = release._size("now")
         # Most often all of them are complete.
         listed = names if len(whole) == len(names) else [names[at] for at in whole.tolist()]
@@ -296,14 +298,14 @@ class _KnownNames:
         if self._listed is not None:
             listed, estimates = self._listed.heaviest(n)
             found[self._whole[listed]] = np.maximum(estimates, 0.0)
-            inside = shown[np.isin(shown, self._whole)]
+            inside = shown[self._is_whole[shown]]
             before = self._listed.estimates_of(np.searchsorted(self._whole, inside))
             found[inside] = np.maximum(before, 0.0)
         return found
 
     def hitters(self, places: npt.NDArray[np.intp], *, confidence: float) -> list[HeavyHitter]:
         """Return some of them; the intervals of all known items cover together."""
-        inside = np.isin(places, self._whole)
+        inside = self._is_whole[places]
         listed = np.searchsorted(self._whole, places[inside])
         found: Iterator[Interval] = iter(())
         if self._listed is not None and len(listed):

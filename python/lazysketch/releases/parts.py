@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +20,14 @@ from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.accounting import TOLERANCE, Privacy
 from lazysketch.privacy.curve import ideal_bound
 from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.privacy.relations import square_root_up, table_sensitivity2
+from lazysketch.privacy.relations import CountKind, square_root_up, table_sensitivity2
 from lazysketch.releases.run_promise import RunPromise
 from lazysketch.specification.distinct import stated_bound, stated_weight
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.ranges import ranges_sensitivity2, sharing_rows
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH
-from lazysketch.specification.value_tree import ValueTree
+from lazysketch.specification.value_tree import ValueRows, ValueTree
 from lazysketch.specification.values import node_sums_sensitivity2
 
 __all__ = ["ReleasePart", "bounds_of", "parts_of"]
@@ -160,41 +162,50 @@ def parts_of(release: _native.Release) -> tuple[ReleasePart, ...]:
     Returns:
         The frozen descriptions, in order.
     """
-    known: dict[tuple[object, ...], ReleasePart] = {}
-    return tuple(_part_of(release, part, known) for part in release.parts)
+    table = _Table(release.kind, release.depth, release.width, release.value_rows)
+    return tuple(_part_of(table, part) for part in release.parts)
 
 
-def _part_of(
-    release: _native.Release,
-    part: _native.PartFacts,
-    known: dict[tuple[object, ...], ReleasePart],
-) -> ReleasePart:
-    noise, reasons = part["noise"], part["not_private_because"]
-    # A merge may have thousands of parts with equal parameters: describe them once.
-    signature = (reasons, *(() if noise is None else noise.values()))
-    same = known.get(signature)
-    if same is not None:
-        return replace(
-            same,
-            sketch_id=part["sketch_id"],
-            step=part["step"],
-            final_pushes=part["finished"],
-            run=_run_of(part, same.privacy),
-            since=part["since"],
-        )
-    mechanism = noise and Mechanism(noise["mechanism"], leaves=noise["leaves"])
-    privacy = _privacy_of(release, noise, mechanism, reasons)
-    known[signature] = ReleasePart(
+class _Table(NamedTuple):
+    """What the guarantee of a release follows from, besides its noise."""
+
+    kind: CountKind
+    depth: int
+    width: int
+    value_rows: ValueRows | None
+
+
+def _part_of(table: _Table, part: _native.PartFacts) -> ReleasePart:
+    noise = part["noise"]
+    parameters = None if noise is None else tuple(noise.items())
+    like = _part_with(table, parameters, part["not_private_because"])
+    return replace(
+        like,
         sketch_id=part["sketch_id"],
         step=part["step"],
-        privacy=privacy,
-        schedule=noise and schedule_specified(noise["schedule"]),
-        mechanism=mechanism,
         final_pushes=part["finished"],
-        run=_run_of(part, privacy),
+        run=_run_of(part, like.privacy),
         since=part["since"],
     )
-    return known[signature]
+
+
+@lru_cache(maxsize=256)
+def _part_with(
+    table: _Table, parameters: tuple[tuple[str, object], ...] | None, reasons: tuple[str, ...]
+) -> ReleasePart:
+    """Return a part with these parameters, without an id and its steps.
+
+    All releases of a sketch have the same, and so may thousands of parts of a merged one.
+    """
+    noise = None if parameters is None else cast("_native.NoiseFacts", dict(parameters))
+    mechanism = noise and Mechanism(noise["mechanism"], leaves=noise["leaves"])
+    return ReleasePart(
+        sketch_id=b"",
+        step=0,
+        privacy=_privacy_of(table, noise, mechanism, reasons),
+        schedule=noise and schedule_specified(noise["schedule"]),
+        mechanism=mechanism,
+    )
 
 
 def _run_of(part: _native.PartFacts, privacy: Privacy) -> RunPromise | None:
@@ -202,7 +213,7 @@ def _run_of(part: _native.PartFacts, privacy: Privacy) -> RunPromise | None:
 
 
 def _privacy_of(
-    release: _native.Release,
+    table: _Table,
     noise: _native.NoiseFacts | None,
     mechanism: Mechanism | None,
     reasons: tuple[str, ...],
@@ -210,13 +221,13 @@ def _privacy_of(
     """Return the guarantee that the noise of a release gives; NOT PRIVATE for exact counts."""
     if noise is None or mechanism is None:
         return Privacy.without_noise(because=reasons)
-    kind, bound = release.kind, noise["person_bound"] and PersonBound(*noise["person_bound"])
+    kind, bound = table.kind, noise["person_bound"] and PersonBound(*noise["person_bound"])
     events = noise["max_events_per_user"] if bound is None else bound.events
     scale = noise["max_weight"] * events
-    table2 = _sensitivity2_of(release, noise, bound)
+    table2 = _sensitivity2_of(table, noise, bound)
     l2_sensitivity = square_root_up(table2 * mechanism.sensitivity2 * scale**2)
-    if release.value_rows is not None:
-        tree = ValueTree(release.value_rows, release.width)
+    if table.value_rows is not None:
+        tree = ValueTree(table.value_rows, table.width)
         moved2 = tree.sensitivity2(noise["relation"], moves=True)
         moved = square_root_up(moved2 * mechanism.sensitivity2 * scale**2)
         if moved > l2_sensitivity and _is_enough(noise, moved):
@@ -233,8 +244,8 @@ def _privacy_of(
         max_events_per_user=noise["max_events_per_user"],
         depth=sharing_rows(
             kind,
-            depth=release.depth,
-            width=release.width,
+            depth=table.depth,
+            width=table.width,
             relation=noise["relation"],
             person_bound=bound,
         ),
@@ -259,20 +270,20 @@ def _is_enough(noise: _native.NoiseFacts, l2_sensitivity: float) -> bool:
 
 
 def _sensitivity2_of(
-    release: _native.Release, noise: _native.NoiseFacts, bound: PersonBound | None
+    table: _Table, noise: _native.NoiseFacts, bound: PersonBound | None
 ) -> int | Fraction:
     """Return the squared change of all counts by what is protected together, per unit of weight."""
-    if release.value_rows is not None:
-        tree = ValueTree(release.value_rows, release.width)
+    if table.value_rows is not None:
+        tree = ValueTree(table.value_rows, table.width)
         return node_sums_sensitivity2(tree, relation=noise["relation"], person_bound=bound)
-    if release.kind == "ranges":
-        depth, width, relation = release.depth, release.width, noise["relation"]
+    if table.kind == "ranges":
+        depth, width, relation = table.depth, table.width, noise["relation"]
         return ranges_sensitivity2(depth, width, relation, person_bound=bound)
     return table_sensitivity2(
-        release.kind,
-        depth=release.depth,
+        table.kind,
+        depth=table.depth,
         relation=noise["relation"],
         calibration=noise["calibration"],
         max_changes=noise["max_changes"],
-        person_bound=bound and replace(bound, cells=min(bound.cells, release.width)),
+        person_bound=bound and replace(bound, cells=min(bound.cells, table.width)),
     )

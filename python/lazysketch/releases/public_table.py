@@ -313,7 +313,7 @@ class PublicTable(FactsOfOneTable):
         columns, flipped = cells
         side, together = level_of(confidence, among=among), among is not None
         places = columns.astype(np.int64)
-        released = self._table[np.arange(self.depth), places].astype(np.float64)
+        released = self._errors.values(places)
         values = np.where(flipped, -released, released)
         estimate, low, high = self._errors.intervals(
             values,

@@ -169,6 +169,10 @@ class TableFacts:
             steps += part.published_steps(self.width) - part.since
         return steps
 
+    def _published_steps_of_model(self) -> npt.NDArray[np.float64]:
+        is_small = self.depth * self.width <= _KEPT_CELLS
+        return self._published_steps if is_small else self._published_steps_now()
+
     @property
     def _pending(self) -> float:
         """Number of steps whose event may not be in every column yet, such as before the end."""
@@ -194,7 +198,7 @@ class TableFacts:
             return max(float(self.step) if at == "now" else published / self.width, 1.0)
         if signed:
             return math.nan
-        total = float(self._table.sum(axis=1).mean())
+        total = float(np.mean(self._native.row_sums))
         if at == "now":
             total = total * self.step * self.width / max(published, 1.0)
         return max(total, 1.0)
@@ -204,8 +208,8 @@ class TableFacts:
         return error_model(
             self._native,
             kind=self._native.kind,
-            # Not the arrays that are kept: the model of a wide table has its own.
-            published_steps=self._published_steps_now,
+            # Not the arrays that a wide table keeps: the model has its own.
+            published_steps=self._published_steps_of_model,
             noise_variance=self._noise_variance_now,
             step=self.step,
             max_weight=self._max_weight,

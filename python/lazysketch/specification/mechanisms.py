@@ -56,6 +56,7 @@ _FEWEST_FOR_TABLES: Final = 2
 _FEWEST_FOR_EARLY: Final = 512
 # The smallest tree with shared rows serves 1024 pushes; haar has less noise for far fewer pushes.
 _FEWEST_FOR_SHARED: Final = 512
+_FEW: Final = 16  # numbers of pushes that are not sorted
 
 
 def checked_mechanism(argument: str, name: object) -> MechanismName:
@@ -254,8 +255,11 @@ class Mechanism:
 def _distinct(pushes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
     """Return the distinct numbers of pushes, and the place of each in them.
 
-    Neighbouring columns have equally many: their runs are sorted, not all of them.
+    Neighbouring columns have equally many: their runs are sorted, not all of them. Few are taken as
+    they are.
     """
+    if len(pushes) <= _FEW:
+        return pushes, np.arange(len(pushes))
     begins = np.flatnonzero(np.diff(pushes, prepend=-1))
     distinct, of_runs = np.unique(pushes[begins], return_inverse=True)
     return distinct, np.repeat(of_runs, np.diff(begins, append=len(pushes)))

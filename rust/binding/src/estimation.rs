@@ -7,7 +7,8 @@ use lazysketch_core::estimation::TableErrors;
 use lazysketch_core::estimation::{Bounds, Cover, EndTests, ErrorModel as CoreModel, How, Row};
 use lazysketch_core::memory;
 use lazysketch_core::parameters::TableKind;
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::ndarray::ArrayView2;
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,6 +77,17 @@ impl ErrorModel {
         work(cover, &mut kept[at])
     }
 
+    /// Raise unless columns of items are of the table, one per row.
+    fn check_columns(&self, columns: ArrayView2<'_, i64>) -> PyResult<()> {
+        let width = self.inner.width() as i64;
+        let outside = columns.iter().any(|column| !(0..width).contains(column));
+        if columns.ncols() == self.inner.depth() && !outside {
+            return Ok(());
+        }
+        let message = "columns: expected one of the table per row, got others";
+        Err(ArgumentValueError::new_err(message))
+    }
+
     /// Call `with` on the published cells of items whose values and columns are given.
     fn for_each(
         &self,
@@ -84,14 +96,12 @@ impl ErrorModel {
         mut with: impl FnMut(&[Row]),
     ) -> PyResult<()> {
         let (values, columns) = (values.as_array(), columns.as_array());
-        let depth = self.inner.depth();
-        let width = self.inner.width() as i64;
-        let outside = columns.iter().any(|column| !(0..width).contains(column));
-        if values.dim() != columns.dim() || values.ncols() != depth || outside {
+        self.check_columns(columns)?;
+        if values.dim() != columns.dim() {
             let message = "values: expected one per column of the table and row, got others";
             return Err(ArgumentValueError::new_err(message));
         }
-        let mut rows = Vec::with_capacity(depth);
+        let mut rows = Vec::with_capacity(self.inner.depth());
         for (values, columns) in values.rows().into_iter().zip(columns.rows()) {
             rows.clear();
             let cells = values.iter().zip(columns);
@@ -136,6 +146,21 @@ impl ErrorModel {
             step,
         };
         Self::of(py, facts, max_weight, burstiness)
+    }
+
+    /// The released values in the cells of items, one column per row.
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        columns: PyReadonlyArray2<'py, i64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let columns = columns.as_array();
+        self.check_columns(columns)?;
+        let value = |((_, row), &column): ((usize, usize), &i64)| {
+            self.inner.value(row, column as usize) as f64
+        };
+        let values = memory::collected(columns.indexed_iter().map(value)).map_err(raise)?;
+        array_of(py, values).reshape(columns.dim())
     }
 
     /// The intervals of items with these cells: estimates, lower ends, upper ends.

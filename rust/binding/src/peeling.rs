@@ -127,16 +127,29 @@ fn cells_of(
     (depth, width): (usize, usize),
 ) -> PyResult<Vec<Cell>> {
     let (columns, flipped) = (columns.as_array(), flipped.as_array());
-    let outside = columns.iter().any(|&column| column as usize >= width);
-    if columns.ncols() != depth || columns.dim() != flipped.dim() || outside {
+    let refused = || {
         let message = "columns: expected one column of the table per row, got others";
-        return Err(ArgumentValueError::new_err(message));
+        ArgumentValueError::new_err(message)
+    };
+    if columns.ncols() != depth || columns.dim() != flipped.dim() {
+        return Err(refused());
+    }
+    // As they are stored, unless somebody passes a part of an array.
+    let (columns, flipped) = (columns.as_standard_layout(), flipped.as_standard_layout());
+    let stored = columns.as_slice().zip(flipped.as_slice());
+    let (columns, flipped) = stored.expect("of the standard layout");
+    let outside = columns.iter().any(|&column| column as usize >= width);
+    if outside {
+        return Err(refused());
     }
     let mut cells = memory::room_for(columns.len()).map_err(raise)?;
-    let each = columns.iter().zip(flipped).enumerate();
-    cells.extend(each.map(|(at, (&column, &flipped))| Cell {
-        at: (at % depth * width) as u32 + column,
-        sign: if flipped { -1.0 } else { 1.0 },
-    }));
+    for (columns, flipped) in columns.chunks_exact(depth).zip(flipped.chunks_exact(depth)) {
+        for (row, (&column, &flipped)) in columns.iter().zip(flipped).enumerate() {
+            cells.push(Cell {
+                at: (row * width) as u32 + column,
+                sign: if flipped { -1.0 } else { 1.0 },
+            });
+        }
+    }
     Ok(cells)
 }

@@ -254,12 +254,24 @@ def test_sizes_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(ls.LazySketchError, match="^table: expected"):
         _native.ErrorModel(np.ones((2, 3), np.int64), **columns_of, **MODEL)
     model = _native.ErrorModel(np.ones((2, 4), np.int64), **columns_of, **MODEL)
-    for values, columns in (((3, 2), (3, 3)), ((3, 3), (3, 3))):
+    for sizes in ((3, 3), (1, 2)):
         with pytest.raises(ls.LazySketchError, match="^values: expected"):
-            model.intervals(np.ones(values), np.ones(columns, np.int64), **ASKED)
-    for outside in (-1, 4):
-        with pytest.raises(ls.LazySketchError, match="^values: expected"):
-            model.intervals(np.ones((1, 2)), np.full((1, 2), outside), **ASKED)
+            model.intervals(np.ones(sizes), np.ones((3, 2), np.int64), **ASKED)
+    for others in (np.ones((3, 3), np.int64), *(np.full((1, 2), outside) for outside in (-1, 4))):
+        with pytest.raises(ls.LazySketchError, match="^columns: expected"):
+            model.intervals(np.ones(others.shape), others, **ASKED)
+        with pytest.raises(ls.LazySketchError, match="^columns: expected"):
+            model.values(others)
+
+
+def test_values_are_those_in_the_cells_of_items() -> None:
+    table = np.array([[5, -7, 2**40, 0], [1, 2, 3, 4]])
+    columns_of: dict[str, Any] = {"published": lambda: np.ones(4), "variance": lambda: np.ones(4)}
+    model = _native.ErrorModel(table, **columns_of, **MODEL)
+    columns = np.array([[2, 0], [1, 3], [1, 1]])
+    assert model.values(columns).tolist() == [[2.0**40, 1.0], [-7.0, 4.0], [-7.0, 2.0]]
+    assert model.values(columns[::2]).tolist() == [[2.0**40, 1.0], [-7.0, 2.0]]
+    assert model.values(columns[:0]).shape == (0, 2)
 
 
 MODEL = {"kind": "count-min", "step": 9.0, "max_weight": 1.0, "burstiness": 0.5}

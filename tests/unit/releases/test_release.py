@@ -116,6 +116,7 @@ def test_properties_are_those_of_the_sketch(name: str) -> None:
         assert one.table.dtype == np.int64
         assert one.table.shape == (sketch.depth, sketch.width)
         assert one.table.flags.c_contiguous
+        assert one._native.row_sums == one.table.sum(axis=1).tolist()
         with pytest.raises(ValueError, match="read-only"):
             one.table[0, 0] = 1
         if name in PRIVATE:

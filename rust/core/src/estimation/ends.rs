@@ -2,7 +2,7 @@
 
 use super::group::Group;
 use super::model::{ErrorModel, Row};
-use super::score::{End, Tests};
+use super::score::{Choices, End, Tests};
 
 /// An estimate with an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,11 +42,13 @@ const EXPANSIONS: usize = 90;
 impl ErrorModel {
     /// The tests of both ends, which [`Self::bounds`] uses for many items.
     pub fn tests(&self, level: f64) -> EndTests {
-        let (groups, depth) = (&*self.groups, self.depth());
+        let groups = &*self.groups;
+        let choices = Choices::of(groups, self.depth());
         let of = |end| {
-            let outlying = Tests::of(groups, depth, end, ORDER * level, Some(self.robust(end)));
+            let choices = choices.as_ref();
+            let outlying = Tests::of(groups, choices, end, ORDER * level, Some(self.robust(end)));
             [
-                Tests::of(groups, depth, end, (1.0 - ORDER) * level, None),
+                Tests::of(groups, choices, end, (1.0 - ORDER) * level, None),
                 outlying,
             ]
         };

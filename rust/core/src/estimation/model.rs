@@ -247,11 +247,14 @@ impl ErrorModel {
             rooms.map(|(&columns, sample)| Ordered::with_room(columns * self.facts.depth, sample));
         let mut values = rooms.collect::<Result<Vec<_>>>()?;
         if self.facts.collisions {
-            for row in table.chunks_exact(width) {
-                for (&value, &group) in row.iter().zip(groups) {
-                    if let Some(values) = values.get_mut(usize::from(group)) {
-                        values.gather(size_of(value, signed))?;
+            for mut row in table.chunks_exact(width) {
+                // Neighbouring columns mostly have one group.
+                for same in groups.chunk_by(|one, next| one == next) {
+                    let (cells, others) = row.split_at(same.len());
+                    if let Some(values) = values.get_mut(usize::from(same[0])) {
+                        values.gather(cells.iter().map(|&value| size_of(value, signed)))?;
                     }
+                    row = others;
                 }
             }
         }

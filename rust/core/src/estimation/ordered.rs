@@ -1,17 +1,18 @@
 //! Many integers in order: how many are below one, and which has a rank.
 //!
 //! Cells of a large table hold few different values, most of them near their median: those are counted
-//! in a *window* of values, a fraction of a byte for each, and only the others are listed. A small
-//! list, or one without a window, is sorted. Cost: a pass, and a sort of the values outside.
+//! in a *window* of values, which takes less memory than a list, and only the others are listed. A
+//! small list, or one without a window, is sorted. Cost: a pass, and a sort of the values outside.
 
 use crate::{Result, memory};
 
 /// Fewest values that are counted in a window.
-pub(super) const COUNTED_FROM: usize = 1 << 16;
-/// Most values that a window spans.
+pub(super) const COUNTED_FROM: usize = 1 << 12;
+/// Values that a window spans, at least and at most.
+const NARROWEST: usize = 1 << 12;
 const WIDEST: usize = 1 << 16;
 /// Values of the window that are also counted together.
-const BLOCK: usize = 256;
+const BLOCK: usize = 128;
 
 /// Integers in order.
 #[derive(Debug, Default)]
@@ -40,7 +41,8 @@ impl Ordered {
             });
         }
         let (_, &mut median, _) = sample.select_nth_unstable(middle);
-        let width = (number / 16).next_power_of_two().min(WIDEST);
+        let width = (number / 16).next_power_of_two();
+        let width = width.clamp(NARROWEST, WIDEST);
         Ok(Self {
             // All values of the window are integers of 64 bits.
             first: median.clamp(i64::MIN / 2, i64::MAX / 2) - width as i64 / 2,
@@ -50,16 +52,15 @@ impl Ordered {
         })
     }
 
-    /// Adds a value at any place; [`Self::sort`] has to follow.
-    #[inline]
-    pub(super) fn gather(&mut self, value: i64) -> Result<()> {
-        match self.slot(value) {
-            Some(slot) => {
-                self.counts[slot] += 1;
-                Ok(())
+    /// Adds values at any place; [`Self::sort`] has to follow.
+    pub(super) fn gather(&mut self, values: impl Iterator<Item = i64>) -> Result<()> {
+        for value in values {
+            match self.slot(value) {
+                Some(slot) => self.counts[slot] += 1,
+                None => memory::push(self.rest(value), value)?,
             }
-            None => memory::push(self.rest(value), value),
         }
+        Ok(())
     }
 
     /// Puts gathered values in order.
@@ -210,9 +211,7 @@ mod tests {
     fn ordered(values: &[i64]) -> Ordered {
         let mut sample: Vec<_> = values.iter().copied().step_by(17).collect();
         let mut ordered = Ordered::with_room(values.len(), &mut sample).unwrap();
-        values
-            .iter()
-            .for_each(|&value| ordered.gather(value).unwrap());
+        ordered.gather(values.iter().copied()).unwrap();
         ordered.sort();
         ordered
     }

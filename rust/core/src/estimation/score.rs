@@ -177,23 +177,25 @@ impl Tests {
     /// with `robust`, only among those of order statistics that need at most that number of rows.
     pub(super) fn of(
         groups: &[Group],
-        depth: usize,
+        choices: Option<&Choices<'_>>,
         end: End,
         level: f64,
         robust: Option<usize>,
     ) -> Self {
-        let largest = (0..groups.len()).max_by_key(|&at| groups[at].sample());
         let mut best: Option<(f64, Test)> = None;
-        if let Some(largest) = largest {
-            let group = &groups[largest];
-            let choices = choices(group, depth);
+        if let Some(&Choices {
+            group,
+            ref errors,
+            depth,
+        }) = choices
+        {
             let consider = |test: Test, level: f64, best: &mut Option<(f64, Test)>| {
                 let scores = &test.scores(&[group], end)[0];
                 let laws: Vec<&[f64]> = vec![&scores.law; depth];
                 let Some(least) = critical(&laws, level) else {
                     return true;
                 };
-                let power = distance(&choices, scores, end, least, depth);
+                let power = distance(errors, scores, end, least, depth);
                 let known = best.as_ref().map_or(f64::INFINITY, |(known, _)| *known);
                 if power < known {
                     *best = Some((power, test));
@@ -248,15 +250,31 @@ impl Tests {
     }
 }
 
-/// Errors of choices of one cell per row that stand for all choices, one after the other.
-fn choices(group: &Group, depth: usize) -> Vec<f64> {
-    // Quantiles in a fixed order that looks random: the powers of a generator modulo a prime.
-    let mut state = 1_u64;
-    let each = (0..CHOICES * depth).map(|_| {
-        state = state * 16_807 % 2_147_483_647;
-        group.quantile(state as f64 / 2_147_483_647.0)
-    });
-    each.collect()
+/// The largest group, by which tests are chosen, and errors of choices of one of its cells per row that
+/// stand for all choices, one after the other.
+#[derive(Debug)]
+pub(super) struct Choices<'a> {
+    group: &'a Group,
+    errors: Vec<f64>,
+    depth: usize,
+}
+
+impl<'a> Choices<'a> {
+    /// Those of groups; `None` without any.
+    pub(super) fn of(groups: &'a [Group], depth: usize) -> Option<Self> {
+        let group = groups.iter().max_by_key(|group| group.sample())?;
+        // Quantiles in a fixed order that looks random: the powers of a generator modulo a prime.
+        let mut state = 1_u64;
+        let each = (0..CHOICES * depth).map(|_| {
+            state = state * 16_807 % 2_147_483_647;
+            group.quantile(state as f64 / 2_147_483_647.0)
+        });
+        Some(Self {
+            group,
+            errors: each.collect(),
+            depth,
+        })
+    }
 }
 
 /// The mean of the shifts at which these parts of the choices of cells are rejected; infinite if

@@ -43,13 +43,15 @@ impl Extrapolated {
         if !published || !facts.collisions || cells > u32::MAX as usize {
             return Ok(None);
         }
+        let rates = facts.published.iter().map(|step| facts.step / step);
+        let rates = memory::collected(rates)?;
         let mut table = memory::room_for(cells)?;
         for row in facts.table.chunks_exact(width) {
-            let cells = row.iter().zip(&facts.published);
-            table.extend(cells.map(|(&value, step)| value as f64 * (facts.step / step)));
+            let cells = row.iter().zip(&rates);
+            table.extend(cells.map(|(&value, rate)| value as f64 * rate));
         }
-        let rates = facts.published.iter().map(|step| facts.step / step);
         let variances = rates
+            .iter()
             .zip(&facts.variance)
             .map(|(rate, each)| rate * rate * each);
         Ok(Some(Self {
