@@ -20,6 +20,8 @@ from lazysketch.errors import LazySketchError
 from lazysketch.service.background import Background
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from lazysketch.service.publication import SignedPublication
     from lazysketch.service.publication_files import PublicationFiles
 
@@ -45,6 +47,7 @@ class PublicationCalls(Background):
         self, thread: str, name: str, files: PublicationFiles, *, clock: Callable[[], float]
     ) -> None:
         self._name, self._files, self._clock = name, files, clock
+        self._begin = -1
         super().__init__(thread, longest_end=_TIMEOUT)
 
     @abstractmethod
@@ -55,8 +58,13 @@ class PublicationCalls(Background):
         """Return the number of the last publication that is not told of."""
         return self._number()
 
+    def __enter__(self) -> Self:
+        # Not in the thread: what is published from now on is told, however late the thread begins.
+        self._begin = self._first()
+        return super().__enter__()
+
     def _run(self) -> None:
-        last, awaited, publish_at = self._first(), -1, 0.0
+        last, awaited, publish_at = self._begin, -1, 0.0
         while not self._ended.wait(_LOOK_EVERY):
             found = self._read()
             if found is None or found[1] <= last:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.waiting import wait_until
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, OverwriteError
-
-PATIENCE = 60.0
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def sketch() -> ls.LazyCountMin:
@@ -144,15 +136,17 @@ def test_a_slow_save_lengthens_the_interval(tmp_path: Path) -> None:
         return counting.release()
 
     with ls.PeriodicSaves(release, tmp_path / "r.lzs", seconds=0.01):
-        time.sleep(0.7)
-    assert 2 <= len(begins) <= 5  # every 0.2 s, not every 0.03, and once at the end
+        wait_until(lambda: len(begins) > 3)
+    # Every 0.2 s, not every 0.03, and once at the end.
+    assert min(later - earlier for earlier, later in pairwise(begins[:4])) > 0.19
 
 
 def test_the_thread_ends_with_the_block(tmp_path: Path) -> None:
-    before = threading.active_count()
+    before = threading.enumerate()
     with ls.PeriodicSaves(sketch().release, tmp_path / "r.lzs"):
-        assert threading.active_count() == before + 1
-    assert threading.active_count() == before
+        (own,) = [thread for thread in threading.enumerate() if thread not in before]
+        assert own.is_alive()
+    assert not own.is_alive()
 
 
 def test_arguments_are_checked(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
+from tests.waiting import wait_until
 
 from lazysketch.service.servers import config_of
 
@@ -33,14 +33,6 @@ def served(
         finally:
             server.should_exit = True
             thread.join(60)
-
-
-def wait_until(condition: Any, *, seconds: float = 60.0) -> None:
-    """Wait for a condition, which has to hold in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def connected(port: int) -> socket.socket:

@@ -16,7 +16,8 @@ import pytest
 from tests.unit.cli.serving import Serving
 from tests.unit.service.publications import Service
 from tests.unit.service.test_alerts_of_streams import SLICE, SLIDING, count, stream, told
-from tests.unit.service.test_webhooks import Receiver, receiver, service, wait_until
+from tests.unit.service.test_webhooks import Receiver, receiver, service
+from tests.waiting import wait_until
 
 from lazysketch.service.alert_delivery import AlertDelivery
 from lazysketch.service.host import Host

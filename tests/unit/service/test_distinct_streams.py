@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.unit.service.publications import Service, settings
-from tests.unit.service.running import wait_until
 from tests.unit.service.statistic_streams import arrow_of, client, publication, send, signed
+from tests.waiting import wait_until
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ReleaseFormatError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.service.publications import Service, settings
-from tests.unit.service.running import wait_until
+from tests.waiting import wait_until
 
 from lazysketch.service.following import FollowedFile, FollowedPositions
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.service.publications import START, Service, run, settings
-from tests.unit.service.running import wait_until
+from tests.waiting import wait_until
 
 import lazysketch as ls
 from lazysketch.errors import ClosedError, ReleaseFormatError, StoreError
@@ -159,7 +160,7 @@ def test_clock_jumps_of_a_running_service_are_one_push_or_none(service: Service)
         for jump, publications in ((86_400.0, 2), (-86_000.0, 2), (86_000.0, 2), (10.0, 3)):
             service.clock.now += jump
             host.stream("pages").counts.update_many(VISITS)
-            wait_until(lambda expected=publications: host.published["pages"] >= expected)
+            wait_until(partial(lambda expected: host.published["pages"] >= expected, publications))
             time.sleep(1.2)  # the publisher looks at the clock at least each second
             assert host.published["pages"] == publications
             latest = max(service.clock.now, START + 86_400.0)
@@ -178,7 +179,7 @@ def test_a_running_service_publishes_every_tick_of_a_quiet_stream(service: Servi
                 windows.update_many(events)
             service.clock.now += 10.0
             now = tick.of(int(service.clock.now) * SECOND)
-            wait_until(lambda expected=now: newest(host) == expected, seconds=20.0)
+            wait_until(partial(lambda expected: newest(host) == expected, now))
     host.close()
 
 

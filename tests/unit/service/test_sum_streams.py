@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 from tests.unit.service.publications import Service, settings
-from tests.unit.service.running import wait_until
 from tests.unit.service.statistic_streams import client, publication, signed
 from tests.unit.service.test_charging import Charged
+from tests.waiting import wait_until
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 from tests.unit.service.publications import Service, settings
-from tests.unit.service.running import wait_until
 from tests.unit.service.statistic_streams import arrow_of, client, publication, send, signed
 from tests.unit.service.test_charging import Charged
+from tests.unit.sure_intervals import nearly_covers
+from tests.waiting import wait_until
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, CapError, ReleaseFormatError
@@ -73,8 +74,7 @@ def test_readers_see_quantiles_and_their_course(service: Service) -> None:
         assert value["low"] <= value["estimate"] <= value["high"]
         assert value["estimate"] == pytest.approx(truth, abs=3)
     total = overview["total"]
-    room = total["high"] - total["low"]  # with it an interval of 95 % misses once in 10^8 runs
-    assert total["low"] - room <= 15_000 <= total["high"] + room
+    assert nearly_covers(total["low"], 15_000, total["high"])
     rows = overview["histogram"]
     assert (rows[0]["from"], rows[0]["to"], rows[-1]["from"], rows[-1]["to"]) == (
         None,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.service.publications import Service, run, settings
+from tests.waiting import wait_until
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.service import webhooks
@@ -25,12 +26,15 @@ class Receiver:
     def __init__(self) -> None:
         self.calls: list[tuple[dict[str, str], bytes]] = []
         self.statuses: list[int] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         receiver = self
 
         class Answers(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.calls.append((dict(self.headers), body))
+                receiver.may_answer.wait()
                 status = receiver.statuses.pop(0) if receiver.statuses else 204
                 if not status:
                     self.wfile.write(b"SSH-2.0-OpenSSH_9.2\r\n")
@@ -65,13 +69,6 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
     return Service(tmp_path)
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def publish(service: Service, host: Host) -> bytes:
     """Publish once more, and return what is signed."""
     run(service, host, slices=1, events=lambda _: ["/"] * 100)
@@ -104,6 +101,28 @@ def test_a_webhook_is_called_after_the_instant_with_what_readers_get(
     host.close()
 
 
+def test_what_is_published_before_the_thread_begins_is_told(
+    service: Service, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = service.host(settings())
+    publish(service, host)
+    service.clock.now += 10.0
+    may_begin, work = threading.Event(), Webhook._run
+
+    def late(webhook: Webhook) -> None:
+        may_begin.wait()
+        work(webhook)
+
+    monkeypatch.setattr(Webhook, "_run", late)
+    with Webhook("pages", receiver.address, host.files, clock=service.clock):
+        second = publish(service, host)
+        service.clock.now += 2.0
+        may_begin.set()
+        wait_until(lambda: len(receiver.calls) == 1)
+        assert receiver.calls[0][1] == second
+    host.close()
+
+
 def test_a_late_publication_is_told_of_a_whole_number_of_delays_after_its_tick(
     service: Service, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +136,6 @@ def test_a_late_publication_is_told_of_a_whole_number_of_delays_after_its_tick(
         write(*given)
 
     with Webhook("pages", receiver.address, host.files, clock=service.clock):
-        time.sleep(0.1)
         monkeypatch.setattr(host.files, "write", slow)
         publish(service, host)
         service.clock.now += 1.4
@@ -138,7 +156,6 @@ def test_calls_are_repeated_and_given_up(
     with Webhook(
         "pages", receiver.address, host.files, clock=service.clock, pauses=(0.01, 0.01, 0.01)
     ):
-        time.sleep(0.1)
         first = publish(service, host)
         service.clock.now += 2.0
         wait_until(lambda: len(receiver.calls) == 3)
@@ -161,14 +178,15 @@ def test_a_later_publication_replaces_one_that_could_not_be_told(
 ) -> None:
     host = service.host(settings())
     receiver.statuses = [500]
-    with Webhook("pages", receiver.address, host.files, clock=service.clock, pauses=(0.5,) * 3):
-        time.sleep(0.1)
+    receiver.may_answer.clear()
+    with Webhook("pages", receiver.address, host.files, clock=service.clock, pauses=(0.01,) * 3):
         publish(service, host)
         service.clock.now += 2.0
         wait_until(lambda: len(receiver.calls) == 1)
         service.clock.now += 8.0
         second = publish(service, host)
         service.clock.now += 2.0
+        receiver.may_answer.set()
         wait_until(lambda: len(receiver.calls) == 2)
         assert receiver.calls[1][1] == second
     host.close()
@@ -205,7 +223,6 @@ def test_a_damaged_publication_ends_no_calls(service: Service, receiver: Receive
     """A manifest whose number or instant cannot be read is no publication; the next one is."""
     host = service.host(settings())
     with Webhook("pages", receiver.address, host.files, clock=service.clock):
-        time.sleep(0.1)
         publish(service, host)
         path = service.folder / "public" / "streams" / "pages" / "publication"
         whole = path.read_bytes()

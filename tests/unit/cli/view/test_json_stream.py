@@ -10,11 +10,13 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.cli.reminder import REMINDER
+from tests.waiting import wait_until
 
 from lazysketch import Release
 from lazysketch.cli.view.json_stream import JsonStream
@@ -178,15 +180,17 @@ def test_a_slow_state_is_computed_less_often() -> None:
         time.sleep(0.02)
 
     with JsonStream(state, every=0.01, end=lambda: None):
-        time.sleep(0.7)
-    assert 2 <= len(begins) <= 4  # every 0.2 s, not every 0.03
+        wait_until(lambda: len(begins) > 3)
+    # Every 0.2 s, not every 0.03.
+    assert min(later - earlier for earlier, later in pairwise(begins)) > 0.19
 
 
 def test_the_thread_ends_with_the_block() -> None:
-    before = threading.active_count()
+    before = threading.enumerate()
     with JsonStream(lambda: None, every=0.01, end=lambda: None):
-        assert threading.active_count() == before + 1
-    assert threading.active_count() == before
+        (own,) = [thread for thread in threading.enumerate() if thread not in before]
+        assert own.is_alive()
+    assert not own.is_alive()
 
 
 def test_an_empty_input_writes_no_object(tmp_path: Path) -> None:

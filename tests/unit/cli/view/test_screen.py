@@ -91,13 +91,13 @@ def test_the_screen_fits_and_its_keys_work(columns: int, lines: int) -> None:
 def test_the_first_line_moves_four_times_a_second() -> None:
     with run("--every", "5s") as terminal:
         terminal.wait_for(lambda now: now[0][2:].startswith("reading"))
-        seen = set()
+        seen: set[str] = set()
         before, begin = terminal.frames, time.monotonic()
-        while time.monotonic() < begin + 3:
+        while len(seen) < 10 or terminal.frames - before < 10:
+            # Three seconds on an idle machine; one that moved with the table would take 50.
+            assert time.monotonic() < begin + 25
             terminal.read(0.05)
             seen.add(terminal.shown()[0])
-        assert terminal.frames - before >= 10
-        assert len(seen) >= 10
         terminal.press("q")
         terminal.end()
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.unit.service.publications import Service, run, settings
-from tests.unit.service.running import answer_of, connected, wait_until
+from tests.unit.service.running import answer_of, connected
+from tests.waiting import wait_until
 
 from lazysketch.service.host import Host
 from lazysketch.service.reading.process import ReadingTask

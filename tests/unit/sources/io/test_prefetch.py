@@ -8,12 +8,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.waiting import wait_until
 
 from lazysketch.sources import open_source
 from lazysketch.sources.io import interruptible, prefetch
@@ -26,13 +27,6 @@ SOON = 5.0
 
 def readers() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if "reads ahead" in thread.name]
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 def wait_for_count(made: Made, most: int) -> None:
