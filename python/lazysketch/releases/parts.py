@@ -176,9 +176,9 @@ class _Table(NamedTuple):
 
 
 def _part_of(table: _Table, part: _native.PartFacts) -> ReleasePart:
-    noise = part["noise"]
+    noise, reasons = part["noise"], part["not_private_because"]
     parameters = None if noise is None else tuple(noise.items())
-    like = _part_with(table, parameters, part["not_private_because"])
+    like = _part_with(table, parameters, reasons)
     return replace(
         like,
         sketch_id=part["sketch_id"],

@@ -87,7 +87,7 @@ def test_answers_cover_the_truth(relation: str, schedule: Any) -> None:
         else:
             counted.update_many(VALUES)
         counted.finish()
-        release, sure = counted.release(), 1 - 1e-6
+        release, sure = counted.release(), 1 - 1e-9
     for share in (0.1, 0.5, 0.99):
         true = np.sort(VALUES)[math.ceil(share * len(VALUES)) - 1]
         found = release.quantile(share, confidence=sure)

@@ -201,12 +201,12 @@ def test_queries() -> None:
     visitors.update_many(np.arange(20_000) % 3_000)
     visitors.update_many(np.arange(20_000) % 12_000)
     for position, number in [(0, 3_000), (1, 12_000), (-1, 12_000)]:
-        found = visitors.interval(position, confidence=1 - 1e-6)
+        found = visitors.interval(position, confidence=1 - 1e-9)
         assert found.low <= number <= found.high
         assert visitors.estimate(position) == visitors.release(position).estimate()
     values = ls.DistributionWindows(bins=ls.Bins.linear(0, 100), every=10_000, **PROMISE)
     values.update_many(np.arange(20_000) % 10_000 / 200 + np.repeat([0.0, 50.0], 10_000))
-    sure = {"confidence": 1 - 1e-6}
+    sure = {"confidence": 1 - 1e-9}
     assert values.quantile(0.5, **sure).low <= 75 <= values.quantile(0.5, **sure).high
     lower, upper = values.quantiles([0.25, 0.75], last=2, **sure)
     assert lower.low <= 25 <= lower.high < upper.low <= 75 <= upper.high
@@ -221,7 +221,7 @@ def test_queries_of_ranges() -> None:
     keys = ls.RangesWindows(bits=32, width=1024, every=10_000, slices=1, **PROMISE)
     keys.update_many(np.repeat([0x0A000001, 0xC0A80101], 5_000))
     keys.update_many(np.full(10_000, 0x0A000002))
-    sure = {"confidence": 1 - 1e-6}
+    sure = {"confidence": 1 - 1e-9}
     for last, number in ((1, 10_000), (2, 15_000)):
         for found in (
             keys.prefix("10.0.0.0/8", last, **sure),

@@ -149,7 +149,8 @@ def test_files_that_change_are_refused(lives: Lives, tmp_path: Path) -> None:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         (task,) = plan_tasks(files, LINES, live.partial_spec(), format="lines")
         add_results(store, "days", 1, [count_task(task)], into=live)
-        path.write_text(content.replace("item 1", "item 2"))
+        # Two events for one: another item may have the same cells in tables as narrow as this.
+        path.write_text(content.replace("item 1\n", "item\n1\n"))
         with pytest.raises(SourceError, match="as it was listed"):
             count_task(task)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # the same size and time
