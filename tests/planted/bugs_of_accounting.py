@@ -259,7 +259,10 @@ BUGS_OF_ACCOUNTING: Final = (
         caught_by="tests/unit/releases/test_release.py::test_not_private_is_inherited",
         patch=edited(
             f"{_PARTS}:_part_of",
-            ("        like,\n", "        _part_with.__dict__.setdefault(parameters, like),\n"),
+            (
+                "        described,\n",
+                "        _part_with.__dict__.setdefault(parameters, described),\n",
+            ),
         ),
     ),
     PlantedBug(

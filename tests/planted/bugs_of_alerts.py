@@ -75,7 +75,7 @@ BUGS_OF_ALERTS: Final = (
         claim="A life tells only the alerts of publications that it has made itself.",
         caught_by=_DELIVERY + "test_the_next_life_tells_what_was_not_told",
         patch=edited(
-            "lazysketch.service.alert_delivery:AlertDelivery._first",
+            "lazysketch.service.alert_delivery:AlertDelivery._last_before_start",
             ("return -1", "return self._number()"),
         ),
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def nearly_covers(low: float, true: float, high: float) -> bool:
     """Whether an interval of 95 % covers a number, or misses it by at most its own length.
@@ -9,4 +11,4 @@ def nearly_covers(low: float, true: float, high: float) -> bool:
     An interval of three times the length misses once in 10^8 runs.
     """
     length = high - low
-    return low - length <= true <= high + length
+    return math.isfinite(length) and low - length <= true <= high + length

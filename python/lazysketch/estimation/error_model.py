@@ -54,7 +54,7 @@ def error_model(
         table: released values, shape (depth, width); those of a release are not copied.
         kind: Count-Min, whose collisions are positive, Count Sketch or counters.
         published_steps: returns the step up to which every column is published, shape (width,); 0
-            before its first push. Called once: its result is copied, and then freed.
+            before its first push. Called once: its result is copied.
         noise_variance: returns that of the cells of every column, shape (width,); as above.
         step: this step.
         max_weight: largest weight of an event.

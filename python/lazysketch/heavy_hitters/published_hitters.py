@@ -298,9 +298,11 @@ class _KnownNames:
         if self._listed is not None:
             listed, estimates = self._listed.heaviest(n)
             found[self._whole[listed]] = np.maximum(estimates, 0.0)
-            inside = shown[self._is_whole[shown]]
-            before = self._listed.estimates_of(np.searchsorted(self._whole, inside))
-            found[inside] = np.maximum(before, 0.0)
+            # Another thread may have shown names that are newer than these.
+            before = shown[shown < len(self._names)]
+            inside = before[self._is_whole[before]]
+            again = self._listed.estimates_of(np.searchsorted(self._whole, inside))
+            found[inside] = np.maximum(again, 0.0)
         return found
 
     def hitters(self, places: npt.NDArray[np.intp], *, confidence: float) -> list[HeavyHitter]:

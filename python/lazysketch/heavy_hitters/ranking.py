@@ -89,7 +89,8 @@ class ShownLists:
     def _favoured(self, name: Hashable, estimates: Array) -> Array:
         favoured: Array = estimates.copy()
         places, errors = self._shown.get(name, _NOTHING)
-        favoured[places] += errors
+        known = places < len(favoured)  # another thread may have shown newer ones
+        favoured[places[known]] += errors[known]
         return favoured
 
 

@@ -178,18 +178,18 @@ class _Table(NamedTuple):
 def _part_of(table: _Table, part: _native.PartFacts) -> ReleasePart:
     noise, reasons = part["noise"], part["not_private_because"]
     parameters = None if noise is None else tuple(noise.items())
-    like = _part_with(table, parameters, reasons)
+    described = _part_with(table, parameters, reasons)
     return replace(
-        like,
+        described,
         sketch_id=part["sketch_id"],
         step=part["step"],
         final_pushes=part["finished"],
-        run=_run_of(part, like.privacy),
+        run=_run_of(part, described.privacy),
         since=part["since"],
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _part_with(
     table: _Table, parameters: tuple[tuple[str, object], ...] | None, reasons: tuple[str, ...]
 ) -> ReleasePart:

@@ -21,7 +21,8 @@ from lazysketch.releases.parts import ReleasePart, parts_of
 
 __all__ = ["FactsOfOneTable", "TableFacts"]
 
-_KEPT_CELLS: Final = 2**18  # of a table whose last list is kept: about 100 bytes each
+# Cells of a table that keeps its last list and its published steps: about 100 bytes each.
+_KEPT_CELLS: Final = 2**18
 _KEPT_NAMES: Final = 2**17  # of a list that is kept
 
 
@@ -208,7 +209,7 @@ class TableFacts:
         return error_model(
             self._native,
             kind=self._native.kind,
-            # Not the arrays that a wide table keeps: the model has its own.
+            # A wide table computes both for the model, which copies them, and keeps neither.
             published_steps=self._published_steps_of_model,
             noise_variance=self._noise_variance_now,
             step=self.step,

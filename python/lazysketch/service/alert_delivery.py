@@ -58,7 +58,7 @@ class AlertDelivery(PublicationCalls):
         super().__init__(f"alerts {name}", name, files, clock=clock)
         self._address, self._store, self._failed, self._pauses = address, store, failed, pauses
 
-    def _first(self) -> int:
+    def _last_before_start(self) -> int:
         """Return that no publication is known: what an earlier life left is told now."""
         return -1
 

@@ -225,32 +225,8 @@ async def _run(
     with ExitStack() as running, _signals(end):
         task = ReadingTask.of(settings.read, host.files.folder, listening.sockets["read"].fileno())
         running.enter_context(ReadingProcess(task))
-        running.enter_context(Publisher(host, failed=end.failed))
-        positions = FollowedPositions(host.store)
-        followed = (stream.settings.follow is not None for stream in host.streams.values())
-        if topics or any(followed):
-            running.enter_context(Commits(host.store, failed=end.failed))
-        for name, counters in topics.items():
-            running.enter_context(_followed_topics(host, name, counters, end.failed))
-        for stream in host.streams.values():
-            if stream.settings.follow is not None:
-                running.enter_context(
-                    FollowedFile(stream, host.store, positions=positions, failed=end.failed)
-                )
-            if stream.settings.webhook is not None:
-                running.enter_context(
-                    Webhook(stream.settings.name, stream.settings.webhook, host.files)
-                )
-            if stream.settings.alert_webhook is not None:
-                running.enter_context(
-                    AlertDelivery(
-                        stream.settings.name,
-                        stream.settings.alert_webhook,
-                        host.files,
-                        store=host.store,
-                        failed=end.failed,
-                    )
-                )
+        for work in _work_of(host, topics, end.failed):
+            running.enter_context(work)
         servers = [
             _serving(face, application, getattr(settings, face))
             for face, application in (("ingest", ingest), ("admin", admin))
@@ -266,6 +242,34 @@ async def _run(
         await asyncio.gather(*tasks)
         await asyncio.to_thread(running.close)
     return end.failure
+
+
+def _work_of(
+    host: Host, topics: dict[str, TopicCounters], failed: Callable[[BaseException], object]
+) -> Iterator[Background]:
+    """Yield what runs in threads: what tells of publications before what publishes."""
+    for stream in host.streams.values():
+        settings, files = stream.settings, host.files
+        if settings.webhook is not None:
+            yield Webhook(settings.name, settings.webhook, files, clock=host.clock)
+        if settings.alert_webhook is not None:
+            yield AlertDelivery(
+                settings.name,
+                settings.alert_webhook,
+                files,
+                store=host.store,
+                failed=failed,
+                clock=host.clock,
+            )
+    yield Publisher(host, failed=failed)
+    positions = FollowedPositions(host.store)
+    followed = [one for one in host.streams.values() if one.settings.follow is not None]
+    if topics or followed:
+        yield Commits(host.store, failed=failed)
+    for name, counters in topics.items():
+        yield _followed_topics(host, name, counters, failed)
+    for stream in followed:
+        yield FollowedFile(stream, host.store, positions=positions, failed=failed)
 
 
 def _followed_topics(

@@ -47,24 +47,24 @@ class PublicationCalls(Background):
         self, thread: str, name: str, files: PublicationFiles, *, clock: Callable[[], float]
     ) -> None:
         self._name, self._files, self._clock = name, files, clock
-        self._begin = -1
+        self._last = -1
         super().__init__(thread, longest_end=_TIMEOUT)
 
     @abstractmethod
     def _call(self, signed: SignedPublication, number: int) -> None:
         """Tell of a publication, whose instant has come."""
 
-    def _first(self) -> int:
+    def _last_before_start(self) -> int:
         """Return the number of the last publication that is not told of."""
         return self._number()
 
     def __enter__(self) -> Self:
         # Not in the thread: what is published from now on is told, however late the thread begins.
-        self._begin = self._first()
+        self._last = self._last_before_start()
         return super().__enter__()
 
     def _run(self) -> None:
-        last, awaited, publish_at = self._begin, -1, 0.0
+        last, awaited, publish_at = self._last, -1, 0.0
         while not self._ended.wait(_LOOK_EVERY):
             found = self._read()
             if found is None or found[1] <= last:

@@ -172,9 +172,9 @@ class Mechanism:
             array([0., 3., 1.])
         """
         values = checked_integers("pushes", pushes, most=self.nodes + 1)
-        distinct, back = _distinct(values)
+        fewer, back = _without_most_repeats(values)
         found = _native.mechanism_variances(
-            mechanism=self.name, leaves=self.leaves, pushes=distinct.tolist()
+            mechanism=self.name, leaves=self.leaves, pushes=fewer.tolist()
         )
         return found[back]
 
@@ -242,21 +242,23 @@ class Mechanism:
             array([   1,    8, 1025])
         """
         values = checked_integers("pushes", pushes, most=self.nodes)
-        distinct, back = _distinct(values)
+        fewer, back = _without_most_repeats(values)
         found = _native.mechanism_final_pushes(
             mechanism=self.name,
             leaves=self.leaves,
-            pushes=distinct.tolist(),
+            pushes=fewer.tolist(),
             nothing_pending=nothing_pending,
         )
         return np.array(found, dtype=np.int64)[back]
 
 
-def _distinct(pushes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
-    """Return the distinct numbers of pushes, and the place of each in them.
+def _without_most_repeats(
+    pushes: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """Return numbers of pushes without most repeats, and the place of each number in them.
 
-    Neighbouring columns have equally many: their runs are sorted, not all of them. Few are taken as
-    they are.
+    Few are returned as they are. Of many each is returned once: neighbouring columns have
+    equally many, so that their runs are sorted, not all of them.
     """
     if len(pushes) <= _FEW:
         return pushes, np.arange(len(pushes))

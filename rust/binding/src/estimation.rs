@@ -112,7 +112,7 @@ impl ErrorModel {
     }
 }
 
-/// A copy of the array that a callable returns, which is freed.
+/// A copy of the array that a callable returns.
 pub(crate) fn column_of(compute: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     let made: PyReadonlyArray1<'_, f64> = compute.call0()?.extract()?;
     memory::collected(made.as_array().iter().copied()).map_err(raise)

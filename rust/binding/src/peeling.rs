@@ -134,22 +134,22 @@ fn cells_of(
     if columns.ncols() != depth || columns.dim() != flipped.dim() {
         return Err(refused());
     }
-    // As they are stored, unless somebody passes a part of an array.
-    let (columns, flipped) = (columns.as_standard_layout(), flipped.as_standard_layout());
-    let stored = columns.as_slice().zip(flipped.as_slice());
-    let (columns, flipped) = stored.expect("of the standard layout");
     let outside = columns.iter().any(|&column| column as usize >= width);
     if outside {
         return Err(refused());
     }
     let mut cells = memory::room_for(columns.len()).map_err(raise)?;
-    for (columns, flipped) in columns.chunks_exact(depth).zip(flipped.chunks_exact(depth)) {
-        for (row, (&column, &flipped)) in columns.iter().zip(flipped).enumerate() {
-            cells.push(Cell {
-                at: (row * width) as u32 + column,
-                sign: if flipped { -1.0 } else { 1.0 },
-            });
-        }
+    let cell = |row: usize, column: u32, flipped: bool| Cell {
+        at: (row * width) as u32 + column,
+        sign: if flipped { -1.0 } else { 1.0 },
+    };
+    if let (Some(columns), Some(flipped)) = (columns.as_slice(), flipped.as_slice()) {
+        let rows = (0..depth).cycle();
+        let each = rows.zip(columns.iter().zip(flipped));
+        cells.extend(each.map(|(row, (&column, &flipped))| cell(row, column, flipped)));
+    } else {
+        let each = columns.indexed_iter().zip(flipped);
+        cells.extend(each.map(|(((_, row), &column), &flipped)| cell(row, column, flipped)));
     }
     Ok(cells)
 }

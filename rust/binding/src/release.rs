@@ -264,11 +264,11 @@ impl Release {
 
     /// The sum of the cells of each row, without a copy of the table.
     #[getter]
-    fn row_sums(&self) -> Vec<i64> {
+    fn row_sums(&self, py: Python<'_>) -> Vec<i64> {
         let table = self.inner.table();
         let rows = table.chunks_exact(table.len() / self.inner.shape().depth as usize);
         let sum = |row: &[i64]| row.iter().fold(0_i64, |sum, &cell| sum.wrapping_add(cell));
-        rows.map(sum).collect()
+        py.detach(|| rows.map(sum).collect())
     }
 
     #[getter]

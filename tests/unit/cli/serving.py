@@ -33,7 +33,8 @@ class Serving:
 
     def _read(self) -> None:
         assert self.process.stderr is not None
-        self.lines.extend(self.process.stderr)
+        with self.process.stderr as printed:
+            self.lines.extend(printed)
 
     def address(self, of: str) -> str:
         line = next(line for line in self.lines if of in line)

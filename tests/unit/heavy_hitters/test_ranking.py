@@ -33,6 +33,14 @@ def test_lists_do_not_flicker_within_a_standard_error(
     assert after == set(before) | set(np.flatnonzero(moved >= least))
 
 
+def test_what_another_thread_showed_of_a_longer_list_is_passed_over() -> None:
+    lists = ShownLists()
+    lists.remember("top", np.array([5, 1, 9]), np.array([10.0, 2.0, 10.0]))
+    estimates = np.array([100.0, 99.0, 99.5])
+    assert lists.most("top", estimates, n=1).tolist() == [1]
+    assert lists.above("top", estimates, least=100.5).tolist() == [1]
+
+
 def test_a_list_without_memory_flickers() -> None:
     """What the property above would catch: two near items that change places."""
     lists = ShownLists()

@@ -137,8 +137,8 @@ def test_a_slow_save_lengthens_the_interval(tmp_path: Path) -> None:
 
     with ls.PeriodicSaves(release, tmp_path / "r.lzs", seconds=0.01):
         wait_until(lambda: len(begins) > 3)
-    # Every 0.2 s, not every 0.03, and once at the end.
-    assert min(later - earlier for earlier, later in pairwise(begins[:4])) > 0.19
+    # Every 0.2 s, not every 0.03; the last save is that of the end.
+    assert 0.19 < min(later - earlier for earlier, later in pairwise(begins[:4])) < 2.0
 
 
 def test_the_thread_ends_with_the_block(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def test_all_shares_of_a_tree_are_parts_of_one_total(host: Host) -> None:
         assert node.own_share * sizes[0] == pytest.approx(node.own, rel=1e-9)
     # Whose own totals differ; that of one level equals another once in a thousand runs.
     tops = [windows.level(level).top(1, last=2)[0] for level in (1, 2, 3)]
-    own = [top.share == pytest.approx(top.estimate / sizes[0], rel=1e-12) for top in tops]
-    assert not all(own)
+    common = [top.share == pytest.approx(top.estimate / sizes[0], rel=1e-12) for top in tops]
+    assert not all(common)
 
 
 def test_a_publication_signs_the_release_of_every_level(client: TestClient, host: Host) -> None:

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from typing import Any
 import pytest
 from tests.unit.service.publications import Service, run, settings
 from tests.waiting import wait_until
+from typing_extensions import Self
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.service import service as services
 from lazysketch.service import webhooks
-from lazysketch.service.host import Host
+from lazysketch.service.host import Host, Publisher
 from lazysketch.service.webhooks import Webhook
 
 
@@ -120,6 +123,26 @@ def test_what_is_published_before_the_thread_begins_is_told(
         may_begin.set()
         wait_until(lambda: len(receiver.calls) == 1)
         assert receiver.calls[0][1] == second
+    host.close()
+
+
+def test_a_service_tells_of_what_it_publishes_at_once(
+    service: Service, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = service.host(settings(webhook=receiver.address))
+
+    class Early(Publisher):
+        def __enter__(self) -> Self:
+            service.clock.now += 10.0
+            host.publish("pages")
+            service.clock.now += 2.0
+            return super().__enter__()
+
+    monkeypatch.setattr(services, "Publisher", Early)
+    with ExitStack() as running:
+        for work in services._work_of(host, {}, pytest.fail):
+            running.enter_context(work)
+        wait_until(lambda: receiver.calls)
     host.close()
 
 

@@ -1,8 +1,8 @@
 //! Many integers in order: how many are below one, and which has a rank.
 //!
 //! Cells of a large table hold few different values, most of them near their median: those are counted
-//! in a *window* of values, which takes less memory than a list, and only the others are listed. A
-//! small list, or one without a window, is sorted. Cost: a pass, and a sort of the values outside.
+//! in a *window* of values, which mostly takes less memory than a list, and only the others are
+//! listed. A small list, or one without a window, is sorted. Cost: a pass, and a sort of the values outside.
 
 use crate::{Result, memory};
 

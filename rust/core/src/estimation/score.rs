@@ -183,19 +183,15 @@ impl Tests {
         robust: Option<usize>,
     ) -> Self {
         let mut best: Option<(f64, Test)> = None;
-        if let Some(&Choices {
-            group,
-            ref errors,
-            depth,
-        }) = choices
-        {
+        if let Some(choices) = choices {
+            let (group, depth) = (choices.group, choices.depth);
             let consider = |test: Test, level: f64, best: &mut Option<(f64, Test)>| {
                 let scores = &test.scores(&[group], end)[0];
                 let laws: Vec<&[f64]> = vec![&scores.law; depth];
                 let Some(least) = critical(&laws, level) else {
                     return true;
                 };
-                let power = distance(errors, scores, end, least, depth);
+                let power = distance(&choices.errors, scores, end, least, depth);
                 let known = best.as_ref().map_or(f64::INFINITY, |(known, _)| *known);
                 if power < known {
                     *best = Some((power, test));
@@ -250,8 +246,8 @@ impl Tests {
     }
 }
 
-/// The largest group, by which tests are chosen, and errors of choices of one of its cells per row that
-/// stand for all choices, one after the other.
+/// What tests are chosen by: the largest group, and the errors of some choices of one of its cells per
+/// row, one after the other, which stand for all choices.
 #[derive(Debug)]
 pub(super) struct Choices<'a> {
     group: &'a Group,

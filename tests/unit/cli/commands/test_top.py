@@ -56,6 +56,7 @@ def test_heavy_items_are_discovered_with_valid_intervals(
         assert abs(row["estimate"] - truth) < 300
         assert row["share"] == pytest.approx(truth / 30_000, abs=0.01)
         assert nearly_covers(row["low"], truth, row["high"])
+        assert row["high"] - row["low"] < 60
 
 
 def test_rows_have_the_form_of_a_public_list(
