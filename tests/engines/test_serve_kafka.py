@@ -206,7 +206,8 @@ def test_distinct_items_of_a_topic_count_once_through_a_kill(
     settings = distinct(group="last")
     with serving(folder, settings) as service:
         wait_for(lambda: metric(service, "lazysketch_kafka_messages_total") >= number - durable)
-        time.sleep(2.5)  # two slices
+        published = metric(service, "lazysketch_publications_total")
+        wait_for(lambda: metric(service, "lazysketch_publications_total") >= published + 2)
     stream = read_settings(settings).streams[0]
     with stored(folder) as store:
         assert sum(offsets(store, "users")) == number

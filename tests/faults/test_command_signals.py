@@ -74,7 +74,8 @@ def two_signals(folder: Path, generator: random.Random, *arguments: str, most: f
 def test_a_second_signal(tmp_path: Path, gap: float) -> None:
     act = sends((signal.SIGTERM, 0.0), (signal.SIGHUP, gap))
     ended = run(tmp_path, *NAMES, *NAMES_TOO, act=act)
-    check_complete(ended, status=143)
+    # As in two_signals, if the process did not run in between.
+    check_complete(ended, status=143, or_status=129 if gap < 0.1 else None)
 
 
 def test_signals_during_a_large_save_are_answered(tmp_path: Path) -> None:

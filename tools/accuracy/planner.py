@@ -19,6 +19,7 @@ from experiments.streams import ABSENT, REAL, named
 import lazysketch as ls
 from lazysketch.planning.prediction import simulated
 from lazysketch.specification.sizing import SketchKind
+from lazysketch.testing import seeded_key
 
 __all__ = ["Comparison", "best_skew", "compared", "marked", "measure", "table"]
 
@@ -115,8 +116,8 @@ def compared(
     }
     errors: dict[str, list[float]] = {group: [] for group in groups}
     halves: dict[str, list[float]] = {group: [] for group in groups}
-    for _ in range(seeds):
-        with plan.sketch() as sketch:
+    for seed in range(seeds):
+        with plan.sketch(key=seeded_key(seed, sketch_id=bytes([seed] * 16))) as sketch:
             sketch.update_many(events)
             release = sketch.release()
         for group, (items, true) in groups.items():

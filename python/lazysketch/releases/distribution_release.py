@@ -44,10 +44,10 @@ class DistributionRelease(ReleaseWithoutItems):
         ... )
         >>> latency.update_many([number % 100 for number in range(20_000)])
         >>> release = latency.release()
-        >>> median = release.quantile(0.5, confidence=1 - 1e-6)
+        >>> median = release.quantile(0.5, confidence=1 - 1e-9)
         >>> median.low <= 49 <= median.high
         True
-        >>> found = release.count_between(20, 30, confidence=1 - 1e-6)
+        >>> found = release.count_between(20, 30, confidence=1 - 1e-9)
         >>> found.low <= 2_000 <= found.high
         True
         >>> other = ls.DistributionRelease.from_bytes(release.to_bytes())

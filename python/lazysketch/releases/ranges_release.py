@@ -47,7 +47,7 @@ class RangesRelease(ReleaseWithoutItems):
         >>> clients = ls.Ranges(bits=32, epsilon=1.0, delta=1e-6, horizon=50_000)
         >>> clients.update_many([10 * 2**24 + number for number in range(20_000)])
         >>> release = clients.release()
-        >>> found = release.prefix("10.0.0.0/8", confidence=1 - 1e-6)
+        >>> found = release.prefix("10.0.0.0/8", confidence=1 - 1e-9)
         >>> found.low <= 20_000 <= found.high
         True
         >>> other = ls.RangesRelease.from_bytes(release.to_bytes())

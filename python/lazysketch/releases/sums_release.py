@@ -42,9 +42,9 @@ class SumsRelease(SumsQueries, ReleaseOfKind):
         >>> spent = ls.Sums(low=0, high=10, step=0.5, epsilon=1.0, delta=1e-6, horizon=20_000)
         >>> spent.update_many(["a", "b"] * 10_000, [2.0, 4.5] * 10_000)
         >>> release = spent.release()
-        >>> 45_000 in release.sum("b", confidence=1 - 1e-6)
+        >>> 45_000 in release.sum("b", confidence=1 - 1e-9)
         True
-        >>> 2.0 in release.mean("a", confidence=1 - 1e-6)
+        >>> 2.0 in release.mean("a", confidence=1 - 1e-9)
         True
         >>> [found.item for found in release.top(1, among=["a", "b", "c"])]
         ['b']

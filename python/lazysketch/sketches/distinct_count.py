@@ -61,7 +61,7 @@ class DistinctCount(HeldTable):
         >>> visitors = ls.DistinctCount(epsilon=1.0, delta=1e-6, relation="zero-out")
         >>> visitors.update_many([f"visitor {number % 20_000}" for number in range(100_000)])
         >>> visitors.update("visitor 1")
-        >>> found = visitors.interval(confidence=1 - 1e-6)
+        >>> found = visitors.interval(confidence=1 - 1e-9)
         >>> found.low < 20_000 < found.high and found.width < 6_000
         True
     """

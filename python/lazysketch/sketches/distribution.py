@@ -74,7 +74,7 @@ class Distribution(HeldTable):
         ... )
         >>> latency.update_many([0.02 + number % 100 / 1_000 for number in range(49_999)])
         >>> latency.update(7.5)
-        >>> median = latency.quantile(0.5, confidence=1 - 1e-6)
+        >>> median = latency.quantile(0.5, confidence=1 - 1e-9)
         >>> median.low <= 0.07 <= median.high
         True
     """

@@ -62,7 +62,7 @@ class Ranges(HeldTable):
         >>> ports = ls.Ranges(bits=16, width=1024, epsilon=1.0, delta=1e-6, horizon=40_000)
         >>> ports.update_many([443] * 20_000 + [50_000 + number for number in range(10_000)])
         >>> ports.update(8_080)
-        >>> low_ports = ports.count_between(0, 1_024, confidence=1 - 1e-6)
+        >>> low_ports = ports.count_between(0, 1_024, confidence=1 - 1e-9)
         >>> low_ports.low <= 20_000 <= low_ports.high
         True
     """

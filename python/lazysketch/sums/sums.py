@@ -77,7 +77,7 @@ class Sums(HeldTables):
         >>> sent = ls.Sums(low=0, high=1500, epsilon=1.0, delta=1e-6, horizon=20_000)
         >>> sent.update_many(["10.0.0.1", "10.0.0.2"] * 9_999, [1200, 100] * 9_999)
         >>> sent.update("10.0.0.2", 90)
-        >>> found = sent.sum("10.0.0.1", confidence=1 - 1e-6)
+        >>> found = sent.sum("10.0.0.1", confidence=1 - 1e-9)
         >>> found.low <= 9_999 * 1200 <= found.high
         True
     """
