@@ -185,14 +185,14 @@ def test_malformed_data_raise_and_count_nothing(sketch: Live, name: str) -> None
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_weights_raise_and_count_nothing(name: str) -> None:
-    counted = CountMin(depth=2, width=16, hash_seed=1)
+    counted = CountMin(depth=2, width=16)
     with pytest.raises((ArgumentTypeError, ArgumentValueError), match="^weights: expected"):
         counted.update_many(["a", "b"], MALFORMED[name])
     assert counted.step == 0
 
 
 def test_a_stream_that_releases_itself_early_is_read_or_refused() -> None:
-    counted = CountMin(depth=2, width=16, hash_seed=1)
+    counted = CountMin(depth=2, width=16)
     try:
         counted.update_many(Stream([TEXT], releases_early=True))
     except LazySketchError:
@@ -258,7 +258,7 @@ def test_types_that_claim_values_without_having_them() -> None:
         (replace(KEYS, dictionary=entries), MemoryError),
         (replace(KEYS, dictionary=nothing), ItemError),
     ):
-        counted = CountMin(depth=2, width=16, hash_seed=1)
+        counted = CountMin(depth=2, width=16)
         with pytest.raises(error):
             counted.update_many(items)
         assert counted.step == 0
@@ -295,7 +295,7 @@ def test_messages_show_numbers_of_columns_and_no_names() -> None:
 
 def test_arrays_that_are_resized_during_the_call() -> None:
     for size in (10, 100_000, (10, 99)):
-        counted = CountMin(depth=2, width=16, hash_seed=1)
+        counted = CountMin(depth=2, width=16)
         array = np.arange(1000)
 
         class Resizes:

@@ -77,7 +77,8 @@ class PublishedHitters(LiveState):
         most = checked_integer("n", n)
         level = checked_confidence(confidence)
         known = self._known()
-        leading = known.leading(most, self._lists.shown(("top", most)))
+        shown, _ = self._lists.shown(("top", most), candidates=known.number)
+        leading = known.leading(most, shown)
         places = self._lists.most(("top", most), leading, n=most)
         return self._shown(("top", most), known, places, confidence=level)
 
@@ -274,6 +275,7 @@ class _KnownNames:
         cut: Mapping[int, float],
     ) -> None:
         self._release, self._names, self._whole = release, names, whole
+        self.number = len(names)
         self._is_whole = np.zeros(len(names), np.bool_)
         self._is_whole[whole] = True
         self.size = release._size("now")
@@ -298,11 +300,9 @@ class _KnownNames:
         if self._listed is not None:
             listed, estimates = self._listed.heaviest(n)
             found[self._whole[listed]] = np.maximum(estimates, 0.0)
-            # Another thread may have shown names that are newer than these.
-            before = shown[shown < len(self._names)]
-            inside = before[self._is_whole[before]]
-            again = self._listed.estimates_of(np.searchsorted(self._whole, inside))
-            found[inside] = np.maximum(again, 0.0)
+            inside = shown[self._is_whole[shown]]
+            before = self._listed.estimates_of(np.searchsorted(self._whole, inside))
+            found[inside] = np.maximum(before, 0.0)
         return found
 
     def hitters(self, places: npt.NDArray[np.intp], *, confidence: float) -> list[HeavyHitter]:

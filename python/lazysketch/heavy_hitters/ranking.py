@@ -39,9 +39,16 @@ class ShownLists:
         # The garbage collector may run code that asks for a list again.
         self._lock = threading.RLock()
 
-    def shown(self, name: Hashable) -> Places:
-        """Return the places that a list showed last, intp; none of a list that is not known."""
-        return self._shown.get(name, _NOTHING)[0]
+    def shown(self, name: Hashable, *, candidates: int) -> tuple[Places, Array]:
+        """Return the places that a list showed last, and their standard errors.
+
+        Args:
+            name: of the list; nothing is returned for one that is not known.
+            candidates: how many there are; another thread may have shown newer ones.
+        """
+        places, errors = self._shown.get(name, _NOTHING)
+        known = places < candidates
+        return places[known], errors[known]
 
     def most(self, name: Hashable, estimates: Array, *, n: int) -> Places:
         """Return the places of the n heaviest, those shown before favoured.
@@ -88,9 +95,8 @@ class ShownLists:
 
     def _favoured(self, name: Hashable, estimates: Array) -> Array:
         favoured: Array = estimates.copy()
-        places, errors = self._shown.get(name, _NOTHING)
-        known = places < len(favoured)  # another thread may have shown newer ones
-        favoured[places[known]] += errors[known]
+        places, errors = self.shown(name, candidates=len(favoured))
+        favoured[places] += errors
         return favoured
 
 

@@ -167,7 +167,7 @@ def parts_of(release: _native.Release) -> tuple[ReleasePart, ...]:
 
 
 class _Table(NamedTuple):
-    """What the guarantee of a release follows from, besides its noise."""
+    """What the guarantee of a release follows from, apart from its noise."""
 
     kind: CountKind
     depth: int

@@ -127,29 +127,16 @@ fn cells_of(
     (depth, width): (usize, usize),
 ) -> PyResult<Vec<Cell>> {
     let (columns, flipped) = (columns.as_array(), flipped.as_array());
-    let refused = || {
-        let message = "columns: expected one column of the table per row, got others";
-        ArgumentValueError::new_err(message)
-    };
-    if columns.ncols() != depth || columns.dim() != flipped.dim() {
-        return Err(refused());
-    }
     let outside = columns.iter().any(|&column| column as usize >= width);
-    if outside {
-        return Err(refused());
+    if columns.ncols() != depth || columns.dim() != flipped.dim() || outside {
+        let message = "columns: expected one column of the table per row, got others";
+        return Err(ArgumentValueError::new_err(message));
     }
     let mut cells = memory::room_for(columns.len()).map_err(raise)?;
-    let cell = |row: usize, column: u32, flipped: bool| Cell {
+    let each = (0..depth).cycle().zip(columns.iter().zip(flipped));
+    cells.extend(each.map(|(row, (&column, &flipped))| Cell {
         at: (row * width) as u32 + column,
         sign: if flipped { -1.0 } else { 1.0 },
-    };
-    if let (Some(columns), Some(flipped)) = (columns.as_slice(), flipped.as_slice()) {
-        let rows = (0..depth).cycle();
-        let each = rows.zip(columns.iter().zip(flipped));
-        cells.extend(each.map(|(row, (&column, &flipped))| cell(row, column, flipped)));
-    } else {
-        let each = columns.indexed_iter().zip(flipped);
-        cells.extend(each.map(|(((_, row), &column), &flipped)| cell(row, column, flipped)));
-    }
+    }));
     Ok(cells)
 }

@@ -51,7 +51,6 @@ pub struct ErrorModel {
 }
 
 const NOWHERE: u32 = u32::MAX;
-const NO_GROUP: u8 = u8::MAX;
 /// Cells that say where the others are.
 const SAMPLE: usize = 1 << 14;
 
@@ -215,31 +214,30 @@ impl ErrorModel {
             places.extend(iter::repeat_n(self.place(run.class), run.columns));
         }
         self.places = places;
-        let members = &self.members.0;
-        let group = |&at: &u32| {
-            let member = members.get(at as usize);
-            member.map_or(NO_GROUP, |member| member.group as u8)
-        };
-        let groups = memory::collected(self.places.iter().map(group))?;
-        let values = self.values_of(&groups)?.into_iter();
+        let values = self.values_of_groups()?.into_iter();
         self.groups = values
             .map(|values| Group::of(values, self.facts.signed))
             .collect();
         Ok(())
     }
 
-    /// The values of each group; `groups` has those of the columns.
-    fn values_of(&self, groups: &[u8]) -> Result<Vec<Ordered>> {
-        let (table, width, signed) = (&self.facts.table, groups.len(), self.facts.signed);
-        debug_assert!(self.members.groups() < usize::from(NO_GROUP));
+    /// The values of each group.
+    fn values_of_groups(&self) -> Result<Vec<Ordered>> {
+        let (table, width, signed) = (&self.facts.table, self.width(), self.facts.signed);
+        let group_at = |place: u32| {
+            self.members
+                .0
+                .get(place as usize)
+                .map(|member| member.group)
+        };
         let mut columns = vec![0; self.members.groups()];
         for member in self.members.0.iter().filter(|_| self.facts.collisions) {
             columns[member.group] += member.columns;
         }
         let mut samples = vec![Vec::new(); columns.len()];
         for at in (0..table.len()).step_by((table.len() / SAMPLE) | 1) {
-            if let Some(sample) = samples.get_mut(usize::from(groups[at % width])) {
-                memory::push(sample, size_of(table[at], signed))?;
+            if let Some(group) = group_at(self.places[at % width]) {
+                memory::push(&mut samples[group], size_of(table[at], signed))?;
             }
         }
         let rooms = columns.iter().zip(&mut samples);
@@ -247,14 +245,17 @@ impl ErrorModel {
             rooms.map(|(&columns, sample)| Ordered::with_room(columns * self.facts.depth, sample));
         let mut values = rooms.collect::<Result<Vec<_>>>()?;
         if self.facts.collisions {
-            for mut row in table.chunks_exact(width) {
-                // Neighbouring columns mostly have one group.
-                for same in groups.chunk_by(|one, next| one == next) {
-                    let (cells, others) = row.split_at(same.len());
-                    if let Some(values) = values.get_mut(usize::from(same[0])) {
-                        values.gather(cells.iter().map(|&value| size_of(value, signed)))?;
-                    }
-                    row = others;
+            let mut begin = 0;
+            // Neighbouring columns mostly have one class.
+            for same in self.places.chunk_by(|one, next| one == next) {
+                let columns = begin..begin + same.len();
+                begin = columns.end;
+                let Some(group) = group_at(same[0]) else {
+                    continue;
+                };
+                for row in table.chunks_exact(width) {
+                    let cells = row[columns.clone()].iter();
+                    values[group].gather(cells.map(|&value| size_of(value, signed)))?;
                 }
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! Cells of a large table hold few different values, most of them near their median: those are counted
 //! in a *window* of values, which mostly takes less memory than a list, and only the others are
-//! listed. A small list, or one without a window, is sorted. Cost: a pass, and a sort of the values outside.
+//! listed. A small list, or one without a window, is sorted. Cost: a pass, and a sort of the values
+//! outside.
 
 use crate::{Result, memory};
 
@@ -41,8 +42,7 @@ impl Ordered {
             });
         }
         let (_, &mut median, _) = sample.select_nth_unstable(middle);
-        let width = (number / 16).next_power_of_two();
-        let width = width.clamp(NARROWEST, WIDEST);
+        let width = (number / 16).next_power_of_two().clamp(NARROWEST, WIDEST);
         Ok(Self {
             // All values of the window are integers of 64 bits.
             first: median.clamp(i64::MIN / 2, i64::MAX / 2) - width as i64 / 2,
